@@ -1,0 +1,207 @@
+// Growing one tree.
+//
+// Depth-first, or best-first: always the open leaf whose split reduces the risk most, until
+// there are max_leaf_nodes leaves. A node's split depends on its rows and its key alone, so
+// both orders choose the same splits, and a best-first tree is a part of the full one.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <queue>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "puforest/masses.hpp"
+#include "puforest/params.hpp"
+#include "puforest/partition.hpp"
+#include "puforest/rng.hpp"
+#include "puforest/sampling.hpp"
+#include "puforest/splitter.hpp"
+#include "puforest/tree.hpp"
+#include "puforest/types.hpp"
+
+namespace puforest {
+
+template <class Risk, class Stats>
+class Builder {
+public:
+    Builder(const Columns& columns, const RowWeights& weights, const TrainParams& params,
+            std::uint32_t tree, const StopFlag& stop)
+        : columns_(columns),
+          weights_(weights),
+          params_(params),
+          stop_(stop),
+          key_(tree_key(params.seed, tree)),
+          sample_(draw_sample(params.sampling, key_, columns.n_labelled, columns.n_rows)),
+          root_rows_{std::span(sample_.rows).first(sample_.n_labelled),
+                     std::span(sample_.rows).subspan(sample_.n_labelled)},
+          root_total_(weigh(root_rows_)),
+          context_{columns, weights, params, root_total_.factors(params.masses)},
+          splitter_(context_),
+          features_(columns.column.size()),
+          is_constant_(features_.size()) {
+        std::iota(features_.begin(), features_.end(), FeatureId{0});
+    }
+    Builder(const Builder&) = delete;
+    Builder& operator=(const Builder&) = delete;
+
+    // The tree, or an unfinished part of it when stopped. To be called once.
+    Tree grow() {
+        const NodeId root = append(root_rows_, root_total_);
+        open({root_rows_, root_total_, {0, features_.size()}, derive(key_, kLeft), 0, root});
+        if (params_.max_leaf_nodes > 0) {
+            grow_best_first();
+        } else {
+            grow_depth_first();
+        }
+        return std::move(tree_);
+    }
+
+private:
+    // A stretch of features_: those not known to be constant at a node.
+    struct FeatureList {
+        std::size_t first;
+        std::size_t size;
+    };
+
+    struct Node {
+        NodeRows rows;
+        Stats total;
+        FeatureList features;
+        std::uint64_t key;
+        std::uint32_t depth;
+        NodeId id;
+    };
+
+    struct OpenLeaf {
+        Node node;
+        Split split;
+
+        bool operator<(const OpenLeaf& other) const {
+            if (split.reduction != other.split.reduction) {
+                return split.reduction < other.split.reduction;
+            }
+            return node.id > other.node.id;
+        }
+    };
+
+    void open(Node node) {
+        if (params_.max_leaf_nodes == 0) {
+            stack_.push_back(node);
+        } else if (const auto split = find_split(node)) {
+            heap_.push({node, *split});
+        }
+    }
+
+    bool stopped() const { return stop_.load(std::memory_order_relaxed); }
+
+    void grow_depth_first() {
+        while (!stack_.empty() && !stopped()) {
+            Node node = stack_.back();
+            stack_.pop_back();
+            // Lists behind this node's belong to finished subtrees.
+            features_.resize(node.features.first + node.features.size);
+            if (const auto split = find_split(node)) expand(node, *split);
+        }
+    }
+
+    void grow_best_first() {
+        for (std::uint32_t leaves = 1; leaves < params_.max_leaf_nodes; ++leaves) {
+            if (heap_.empty() || stopped()) return;
+            const OpenLeaf best = heap_.top();
+            heap_.pop();
+            expand(best.node, best.split);
+        }
+    }
+
+    // Also narrows node.features to those that may still vary below it.
+    std::optional<Split> find_split(Node& node) {
+        const std::size_t n = node.rows.size();
+        const NodeMasses masses = node.total.masses(context_.factors);
+        if (n < params_.min_samples_split || n < 2 * std::size_t{params_.min_samples_leaf} ||
+            node.depth >= params_.max_depth || Risk::pure(masses.w_p, masses.w_u)) {
+            return std::nullopt;
+        }
+        const auto features = std::span(features_).subspan(node.features.first, node.features.size);
+        const auto split = splitter_.find(node.rows, node.total, features, node.key, stop_);
+        if (split && !splitter_.constants().empty())
+            node.features = without_constants(node.features);
+        return split;
+    }
+
+    // Append the list without the features just found constant, in the same order.
+    FeatureList without_constants(FeatureList list) {
+        for (const FeatureId f : splitter_.constants()) is_constant_[f] = true;
+        const FeatureList shorter{features_.size(), list.size - splitter_.constants().size()};
+        features_.resize(shorter.first + shorter.size);
+        std::copy_if(features_.begin() + list.first, features_.begin() + list.first + list.size,
+                     features_.begin() + shorter.first,
+                     [&](FeatureId f) { return !is_constant_[f]; });
+        for (const FeatureId f : splitter_.constants()) is_constant_[f] = false;
+        return shorter;
+    }
+
+    void expand(const Node& node, const Split& split) {
+        const auto [left, right] =
+            partition_.apply(node.rows, columns_.column[split.feature], split.code);
+        const Stats left_total = weigh(left);
+        const Stats right_total = weigh(right);
+        const NodeId left_id = append(left, left_total);
+        const NodeId right_id = append(right, right_total);
+        tree_.feature[node.id] = static_cast<std::int32_t>(split.feature);
+        tree_.threshold[node.id] = split.threshold;
+        tree_.left[node.id] = left_id;
+        // The right child waits on the stack while the left one grows.
+        open({right, right_total, node.features, derive(node.key, kRight), node.depth + 1,
+              right_id});
+        open({left, left_total, node.features, derive(node.key, kLeft), node.depth + 1, left_id});
+    }
+
+    Stats weigh(const NodeRows& rows) const {
+        if constexpr (std::is_same_v<Stats, Counts>) {
+            return {static_cast<std::uint32_t>(rows.labelled.size()),
+                    static_cast<std::uint32_t>(rows.unlabelled.size())};
+        } else {
+            Stats total;
+            for (const Row row : rows.labelled) total.add(row, true, weights_);
+            for (const Row row : rows.unlabelled) total.add(row, false, weights_);
+            return total;
+        }
+    }
+
+    NodeId append(const NodeRows& rows, const Stats& total) {
+        const NodeMasses masses = total.masses(context_.factors);
+        tree_.feature.push_back(Tree::kLeaf);
+        tree_.threshold.push_back(0);
+        tree_.left.push_back(Tree::kLeaf);
+        tree_.w_p.push_back(masses.w_p);
+        tree_.w_u.push_back(masses.w_u);
+        tree_.n_labelled.push_back(static_cast<std::int32_t>(rows.labelled.size()));
+        tree_.n_unlabelled.push_back(static_cast<std::int32_t>(rows.unlabelled.size()));
+        return tree_.size() - 1;
+    }
+
+    const Columns& columns_;
+    const RowWeights& weights_;
+    const TrainParams& params_;
+    const StopFlag& stop_;
+    const std::uint64_t key_;
+    Sample sample_;
+    const NodeRows root_rows_;
+    const Stats root_total_;
+    const SplitContext context_;
+    Splitter<Risk, Stats> splitter_;
+    Partition partition_;
+    std::vector<FeatureId> features_;
+    std::vector<bool> is_constant_;
+    std::vector<Node> stack_;
+    std::priority_queue<OpenLeaf> heap_;
+    Tree tree_;
+};
+
+}  // namespace puforest

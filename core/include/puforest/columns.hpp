@@ -1,0 +1,74 @@
+// The training matrix as lossless rank codes, column by column.
+//
+// The code of a value is its rank among the distinct values of its column, so `x <= t` on
+// values is `code <= c` on codes, and a column of at most 256 distinct values takes a byte a
+// row. Only this file knows how wide a column's codes are; use `visit` to get at them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "puforest/parallel.hpp"
+#include "puforest/types.hpp"
+
+namespace puforest {
+
+class Column {
+public:
+    // Call `use(const CodeType*)` with the codes, by row position.
+    template <class Use>
+    decltype(auto) visit(Use&& use) const {
+        switch (width_) {
+            case 1: return use(reinterpret_cast<const std::uint8_t*>(codes_.get()));
+            case 2: return use(reinterpret_cast<const std::uint16_t*>(codes_.get()));
+            default: return use(reinterpret_cast<const std::uint32_t*>(codes_.get()));
+        }
+    }
+
+    // The number of distinct values, and the value of a code. Values ascend with their codes.
+    Code size() const { return size_; }
+    double value(Code code) const {
+        return single_ ? reinterpret_cast<const float*>(values_.get())[code]
+                       : reinterpret_cast<const double*>(values_.get())[code];
+    }
+
+    // The largest code in [low, high] whose value is at most t; value(low) must be.
+    Code code_at_most(double t, Code low, Code high) const {
+        while (low < high) {
+            const Code middle = high - (high - low) / 2;
+            if (value(middle) <= t) {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        return low;
+    }
+
+private:
+    template <class Real>
+    friend class ColumnEncoder;
+
+    std::unique_ptr<std::byte[]> codes_;
+    std::unique_ptr<std::byte[]> values_;
+    Code size_ = 0;
+    std::uint8_t width_ = 1;  // bytes per code: 1, 2 or 4
+    bool single_ = false;     // values are float, not double
+};
+
+struct Columns {
+    std::vector<Column> column;
+    std::uint32_t n_labelled = 0;  // positions [0, n_labelled) are the labelled rows
+    std::uint32_t n_rows = 0;
+};
+
+// Encode the rows `order` of `x`, whose first `n_labelled` are the labelled ones. All values
+// must be finite.
+template <class Real>
+Columns encode(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labelled,
+               unsigned n_threads, const Poll& poll);
+
+}  // namespace puforest

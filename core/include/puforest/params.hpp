@@ -1,0 +1,59 @@
+// Everything a fit is told, as one plain struct.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace puforest {
+
+enum class Risk { uPU, nnPU, PN };
+enum class Loss {
+    Quadratic,
+    Logistic,
+    Savage,
+    Sigmoid,
+    ZeroOne,
+    Ramp,
+    Hinge,
+    DoubleHinge,
+    Exponential,
+};
+enum class Thresholds { Random, Optimal };
+
+// The mass that each group of rows brings to the root of every tree. Whatever rows a tree
+// sees, their weights are scaled so that these totals hold.
+struct GroupMasses {
+    double labelled_p = 0;    // W_p of the labelled rows
+    double labelled_u = 0;    // W_u of the labelled rows (0 in the case-control scenario)
+    double unlabelled_u = 0;  // W_u of the unlabelled rows
+};
+
+// Which rows a tree sees. Each group is drawn on its own unless `together` is set: then all
+// rows are drawn with replacement from one pot.
+struct Sampling {
+    bool replace = false;
+    bool together = false;
+    std::uint32_t labelled = 0;    // rows to draw; ignored when together
+    std::uint32_t unlabelled = 0;  // rows to draw; ignored when together
+};
+
+struct TrainParams {
+    Risk risk = Risk::nnPU;
+    Loss loss = Loss::Quadratic;
+    Thresholds thresholds = Thresholds::Random;
+    std::uint32_t n_thresholds = 1;  // random thresholds for each drawn feature
+    std::uint32_t max_features = 1;  // features drawn at a node, among the non-constant ones
+    std::uint32_t max_depth = std::numeric_limits<std::uint32_t>::max();
+    std::uint32_t min_samples_split = 2;
+    std::uint32_t min_samples_leaf = 1;
+    std::uint32_t max_leaf_nodes = 0;  // 0: depth-first without a limit; else best-first
+    double min_risk_reduction = -std::numeric_limits<double>::infinity();
+    GroupMasses masses;
+    Sampling sampling;
+    std::uint64_t seed = 0;
+    std::uint32_t first_tree = 0;  // trees [first_tree, first_tree + n_trees) of the forest
+    std::uint32_t n_trees = 1;
+    std::uint32_t n_threads = 1;
+};
+
+}  // namespace puforest

@@ -1,0 +1,28 @@
+// The rows that a tree sees.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "puforest/params.hpp"
+#include "puforest/rng.hpp"
+#include "puforest/types.hpp"
+
+namespace puforest {
+
+// Row positions in ascending order, a row drawn twice standing twice. The first n_labelled are
+// labelled. Both groups have at least one row.
+struct Sample {
+    std::vector<Row> rows;
+    std::uint32_t n_labelled = 0;
+};
+
+inline bool sees_every_row(const Sampling& s, std::uint32_t n_labelled, std::uint32_t n_rows) {
+    return !s.replace && s.labelled == n_labelled && s.unlabelled == n_rows - n_labelled;
+}
+
+// The sample of the tree with this key; the same whenever it is asked for.
+Sample draw_sample(const Sampling& sampling, std::uint64_t key, std::uint32_t n_labelled,
+                   std::uint32_t n_rows);
+
+}  // namespace puforest

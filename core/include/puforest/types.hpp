@@ -1,0 +1,33 @@
+// Names for the plain numbers that travel through the core.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace puforest {
+
+using Row = std::uint32_t;  // a position in the row order: labelled rows first
+using FeatureId = std::uint32_t;
+using Code = std::uint32_t;   // rank of a value among the distinct values of its column
+using NodeId = std::int32_t;  // index within one tree; the root is 0
+
+// Siblings are stored side by side (right = left + 1), and a tree has at most 2n - 1 nodes,
+// so this many rows are what a signed 32-bit node index can address.
+inline constexpr std::size_t kMaxRows = (std::size_t{1} << 30) - 1;
+
+// A read-only view of a dense matrix with any strides, counted in elements.
+template <class Real>
+struct Matrix {
+    const Real* data;
+    std::size_t rows;
+    std::size_t cols;
+    std::ptrdiff_t row_stride;
+    std::ptrdiff_t col_stride;
+
+    Real at(std::size_t row, std::size_t col) const {
+        return data[static_cast<std::ptrdiff_t>(row) * row_stride +
+                    static_cast<std::ptrdiff_t>(col) * col_stride];
+    }
+};
+
+}  // namespace puforest

@@ -1,0 +1,92 @@
+#include "puforest/parallel.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace puforest {
+namespace {
+
+constexpr auto kPollInterval = std::chrono::milliseconds(50);
+
+}  // namespace
+
+void run_tasks(std::size_t n_tasks, unsigned n_threads,
+               const std::function<void(std::size_t, const StopFlag&)>& task, const Poll& poll) {
+    StopFlag stop{false};
+    std::atomic<std::size_t> next{0};
+    std::mutex mutex;
+    std::condition_variable changed;
+    // Guarded by the mutex.
+    std::size_t done = 0;
+    std::size_t running = 0;
+    std::exception_ptr failure;
+
+    const auto work = [&] {
+        for (;;) {
+            const std::size_t i = next.fetch_add(1);
+            if (i >= n_tasks || stop.load(std::memory_order_relaxed)) break;
+            std::exception_ptr caught;
+            try {
+                task(i, stop);
+            } catch (...) {
+                caught = std::current_exception();
+                stop = true;
+            }
+            const std::lock_guard lock(mutex);
+            ++done;
+            if (caught && !failure) failure = caught;
+        }
+        const std::lock_guard lock(mutex);
+        --running;
+        changed.notify_all();
+    };
+
+    std::vector<std::thread> threads;
+    const std::size_t wanted = std::min<std::size_t>(std::max(1u, n_threads), n_tasks);
+    threads.reserve(wanted);
+    for (std::size_t i = 0; i < wanted; ++i) {
+        {
+            const std::lock_guard lock(mutex);
+            ++running;
+        }
+        try {
+            threads.emplace_back(work);
+        } catch (const std::exception&) {
+            // The system has no more threads to give: go on with those we have.
+            const std::lock_guard lock(mutex);
+            --running;
+            break;
+        }
+    }
+    if (threads.empty() && n_tasks > 0) {
+        running = 1;
+        work();
+    }
+
+    std::unique_lock lock(mutex);
+    while (running > 0) {
+        changed.wait_for(lock, kPollInterval, [&] { return running == 0; });
+        if (!poll || stop) continue;
+        const std::size_t so_far = done;
+        lock.unlock();
+        std::exception_ptr caught;
+        try {
+            poll(so_far, n_tasks);
+        } catch (...) {
+            caught = std::current_exception();
+            stop = true;
+        }
+        lock.lock();
+        if (caught && !failure) failure = caught;
+    }
+    lock.unlock();
+    for (std::thread& thread : threads) thread.join();
+    if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace puforest

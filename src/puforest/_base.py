@@ -1,0 +1,302 @@
+"""What the four estimators share: a fit from data to forest, and the answers of the forest."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from puforest import _core
+from puforest import _validation as check
+from puforest._model import Forest
+from puforest._progress import Progress
+from puforest.risk import LOSSES, RISKS
+from puforest.scenario import SCENARIOS, GroupMasses, group_masses
+
+VOTINGS = ("hard", "soft")
+
+
+class PUClassifier(ClassifierMixin, BaseEstimator):
+    """Base of all estimators. A single tree is a forest of one."""
+
+    # Which thresholds a feature proposes; set by each class.
+    _thresholds: _core.Thresholds
+
+    def __init__(
+        self,
+        prior: float | None,
+        *,
+        scenario: str,
+        risk: str,
+        loss: str,
+        voting: str,
+        max_features: str | int | float | None,
+        max_depth: int | None,
+        min_samples_split: int | float,
+        min_samples_leaf: int | float,
+        min_risk_reduction: float | None,
+        max_leaf_nodes: int | None,
+        random_state: int | np.random.RandomState | None,
+    ) -> None:
+        self.prior = prior
+        self.scenario = scenario
+        self.risk = risk
+        self.loss = loss
+        self.voting = voting
+        self.max_features = max_features
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_risk_reduction = min_risk_reduction
+        self.max_leaf_nodes = max_leaf_nodes
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        propensity: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from labelled positives and unlabelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows; finite numbers.
+        y : array-like of shape (n_samples,)
+            Two values: the larger marks labelled positives, the smaller unlabelled rows (with
+            ``risk="pn"``: negatives). 1 and 0, 1 and -1, True and False all do.
+        sample_weight : array-like of shape (n_samples,), optional
+            A row of weight 2 is the same as the row twice; one of weight 0 is not there.
+        propensity : array-like of shape (n_samples,), optional
+            Probability of each labelled row to be labelled given that it is positive, where
+            this differs between rows. Values of unlabelled rows are not used. A ``prior``, if
+            given, fixes the total mass of the labelled rows.
+
+        Returns
+        -------
+        self
+        """
+        check.one_of("risk", self.risk, RISKS)
+        check.one_of("scenario", self.scenario, SCENARIOS)
+        check.one_of("voting", self.voting, VOTINGS)
+        prior = check.class_prior(self.prior)
+        X, y = validate_data(self, X, y, dtype=check.real_dtype(X), reset=not self._continues())
+        rows = check.training_rows(y, sample_weight, propensity, risk=self.risk)
+        masses = group_masses(
+            risk=self.risk,
+            scenario=self.scenario,
+            prior=prior,
+            labelled=rows.labelled_weight,
+            unlabelled=rows.unlabelled_weight,
+            propensity=rows.propensity,
+        )
+        params = self._train_params(rows, masses, n_features=X.shape[1])
+        self._grow(X, rows, masses, params)
+        self.classes_ = rows.classes
+        self.prior_ = masses.labelled_p
+        self._masses = masses
+        return self
+
+    def _train_params(
+        self, rows: check.Rows, masses: GroupMasses, n_features: int
+    ) -> _core.TrainParams:
+        n = len(rows.order)
+        params = _core.TrainParams()
+        params.risk = _core.Risk[self.risk]
+        params.loss = _core.Loss[check.one_of("loss", self.loss, LOSSES).replace("-", "_")]
+        params.thresholds = self._thresholds
+        params.max_features = check.features_to_draw(self.max_features, n_features)
+        params.n_thresholds = check.integer("n_thresholds", getattr(self, "n_thresholds", 1), 1)
+        params.max_depth = check.optional_integer("max_depth", self.max_depth, 1, check.MAX_UINT32)
+        params.min_samples_split = check.count_or_share(
+            "min_samples_split", self.min_samples_split, n, 2
+        )
+        params.min_samples_leaf = check.count_or_share(
+            "min_samples_leaf", self.min_samples_leaf, n, 1
+        )
+        params.max_leaf_nodes = check.optional_integer("max_leaf_nodes", self.max_leaf_nodes, 2, 0)
+        params.min_risk_reduction = check.least_reduction(self.min_risk_reduction)
+        params.masses = _core.GroupMasses(masses.labelled_p, masses.labelled_u, masses.unlabelled_u)
+        params.sampling = _core.Sampling(False, False, rows.n_labelled, rows.n_unlabelled)
+        return params
+
+    def _continues(self) -> bool:
+        """Whether this fit adds to an earlier one."""
+        return False
+
+    def _grow(
+        self,
+        X: NDArray[Any],
+        rows: check.Rows,
+        masses: GroupMasses,
+        params: _core.TrainParams,
+    ) -> None:
+        params.seed = self._draw_seed()
+        self._forest = self._train(X, rows, params)
+
+    def _draw_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _train(
+        self,
+        X: NDArray[Any],
+        rows: check.Rows,
+        params: _core.TrainParams,
+        progress: Progress | None = None,
+    ) -> Forest:
+        arrays = _core.train(X, rows.native(), params, progress)
+        return Forest(n_features=X.shape[1], **arrays)
+
+    def _n_threads(self) -> int:
+        return 1
+
+    # Answers
+
+    def _check_X(self, X: ArrayLike) -> NDArray[Any]:
+        check_is_fitted(self)
+        checked = validate_data(self, X, dtype=check.real_dtype(X), reset=False)
+        return cast(NDArray[Any], checked)
+
+    def _positive_share(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Mean answer of the trees, between 0 and 1."""
+        X = self._check_X(X)
+        check.one_of("voting", self.voting, VOTINGS)
+        return self._forest.predictor(self.voting).mean(X, self._n_threads())
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Class of each row, in the coding of the `y` of the fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            ``classes_[1]`` where the positive votes are more than half, else ``classes_[0]``.
+        """
+        positive = self._positive_share(X) > 0.5
+        return cast(NDArray[Any], self.classes_[positive.astype(np.intp)])
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Mean answer of the trees for each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Columns as in ``classes_``. With hard voting these are shares of votes; they rank
+            rows well but are not calibrated probabilities.
+        """
+        positive = self._positive_share(X)
+        return np.column_stack([1 - positive, positive])
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Mean vote of the trees, from -1 to 1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Above 0 where ``predict`` says positive.
+        """
+        return 2 * self._positive_share(X) - 1
+
+    def _leaves(self, X: ArrayLike) -> NDArray[np.int32]:
+        X = self._check_X(X)
+        return self._forest.predictor("hard").leaves(X, self._n_threads())
+
+    def _decision_path(self, X: ArrayLike) -> sp.csr_array:
+        return self._forest.decision_path(self._leaves(X))
+
+    def with_prior(self, prior: float) -> Self:
+        """The same trees answering for another class prior, without a new fit.
+
+        The splits stay; what each leaf says follows from its masses under the new prior.
+
+        Parameters
+        ----------
+        prior : float
+            Share of positives in the population, between 0 and 1.
+
+        Returns
+        -------
+        estimator
+            A fitted copy that shares its trees with this one.
+
+        Examples
+        --------
+        >>> from puforest import PUExtraTreesClassifier
+        >>> X = [[0.1], [0.2], [0.3], [0.6], [0.7], [0.9]]
+        >>> forest = PUExtraTreesClassifier(prior=0.5, random_state=0)
+        >>> forest = forest.fit(X, [0, 0, 0, 0, 1, 1])
+        >>> forest.with_prior(0.2).prior_
+        0.2
+        """
+        check_is_fitted(self)
+        new = check.class_prior(prior)
+        if new is None:
+            raise TypeError("prior must be a number between 0 and 1, got None")
+        least = self._masses.labelled_u if self.risk != "pn" else 0.0
+        if new < least:
+            raise ValueError(f"prior={new:g} is impossible: {least:g} of the rows are labelled")
+        other = copy.copy(self)
+        other.prior = other.prior_ = new
+        other._forest = self._forest.with_prior(self.risk, self.prior_, new)
+        other._masses = GroupMasses(new, self._masses.labelled_u, self._masses.unlabelled_u)
+        return other
+
+    # Shape and importances
+
+    def get_depth(self) -> int:
+        """Depth of the deepest tree, the number of splits on its longest path."""
+        check_is_fitted(self)
+        return self._forest.depth()
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves of all trees."""
+        check_is_fitted(self)
+        return self._forest.n_leaves()
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self._forest.importances(self.risk, self.loss, normalized=False)
+
+    @property
+    def normalized_feature_importances_(self) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self._forest.importances(self.risk, self.loss, normalized=True)
+
+    @property
+    def infinite_reductions_(self) -> NDArray[np.int64]:
+        check_is_fitted(self)
+        return self._forest.infinite_reductions(self.risk, self.loss)
+
+    # scikit-learn's protocol
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_forest")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

@@ -1,0 +1,186 @@
+"""The fitted forest: flat, immutable arrays over the nodes of all trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from puforest import _core
+from puforest.risk import minimum_risk, posterior
+
+FORMAT_VERSION = 1
+
+LEAF = -1
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Trees, one after another; the nodes of tree ``t`` are ``offset[t]`` to ``offset[t + 1]``.
+
+    Child indices count from the root of their tree, so that a part of the arrays is a forest
+    too. Masses are kept for every node: votes, posteriors, importances and the answers for
+    another class prior all follow from them.
+    """
+
+    n_features: int
+    offset: NDArray[np.int64]
+    feature: NDArray[np.int32]  # LEAF in leaves
+    threshold: NDArray[np.float64]  # x <= threshold goes left
+    left: NDArray[np.int32]  # the right child is left + 1; LEAF in leaves
+    w_p: NDArray[np.float64]
+    w_u: NDArray[np.float64]
+    n_labelled: NDArray[np.int32]
+    n_unlabelled: NDArray[np.int32]
+    _predictors: dict[str, _core.Predictor] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        for array in self._arrays().values():
+            array.flags.writeable = False
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"version": FORMAT_VERSION, "n_features": self.n_features, **self._arrays()}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        values = dict(state)
+        version = values.pop("version")
+        if version != FORMAT_VERSION:
+            raise ValueError(
+                f"the model has format version {version}, but this puforest reads version "
+                f"{FORMAT_VERSION}: load it with the puforest that saved it, or fit it again"
+            )
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_predictors", {})
+        self.__post_init__()
+
+    @property
+    def n_trees(self) -> int:
+        return len(self.offset) - 1
+
+    @property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        return self.feature == LEAF
+
+    def tree(self, t: int) -> Forest:
+        """Tree `t` as a forest of its own, without copying its nodes."""
+        part = slice(self.offset[t], self.offset[t + 1])
+        nodes = {name: array[part] for name, array in self._arrays().items() if name != "offset"}
+        size = self.offset[t + 1] - self.offset[t]
+        return Forest(n_features=self.n_features, offset=np.array([0, size]), **nodes)
+
+    def followed_by(self, other: Forest) -> Forest:
+        """The trees of this forest and then those of `other`."""
+        others = other._arrays()
+        joined = {
+            name: np.concatenate([array, others[name]])
+            for name, array in self._arrays().items()
+            if name != "offset"
+        }
+        offset = np.concatenate([self.offset, self.offset[-1] + other.offset[1:]])
+        return Forest(n_features=self.n_features, offset=offset, **joined)
+
+    def with_prior(self, risk: str, old: float, new: float) -> Forest:
+        """The same trees, their masses those of another class prior."""
+        w_p = self.w_p * (new / old)
+        if risk != "pn":
+            return replace(self, w_p=w_p)
+        w_n = (self.w_u - self.w_p) * ((1 - new) / (1 - old))
+        return replace(self, w_p=w_p, w_u=w_p + w_n)
+
+    # Answers
+
+    def predictor(self, voting: str) -> _core.Predictor:
+        """The forest packed for prediction; packed once."""
+        if voting not in self._predictors:
+            hard = (2 * self.w_p > self.w_u).astype(np.float64)
+            value = hard if voting == "hard" else posterior(self.w_p, self.w_u)
+            self._predictors[voting] = _core.Predictor(
+                self.offset, self.feature, self.threshold, self.left, value, self.n_features
+            )
+        return self._predictors[voting]
+
+    def decision_path(self, leaves: NDArray[np.int32]) -> sp.csr_array:
+        """Indicator of the nodes on the way to `leaves`, of shape (rows, all nodes)."""
+        n_rows = len(leaves)
+        parent = self._parents()
+        node = (leaves + self.offset[:-1]).ravel()
+        row = np.repeat(np.arange(n_rows), self.n_trees)
+        rows, nodes = [row], [node]
+        while len(node):
+            node = parent[node]
+            row, node = row[node >= 0], node[node >= 0]
+            rows.append(row)
+            nodes.append(node)
+        index = (np.concatenate(rows), np.concatenate(nodes))
+        ones = np.ones(len(index[0]), dtype=np.int64)
+        return sp.csr_array((ones, index), shape=(n_rows, len(self.feature)))
+
+    # Shape
+
+    def _children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Inner nodes and their left children, as indices into the arrays of all trees."""
+        inner = np.flatnonzero(~self.is_leaf)
+        tree = np.searchsorted(self.offset, inner, side="right") - 1
+        return inner, self.left[inner] + self.offset[tree]
+
+    def _parents(self) -> NDArray[np.int64]:
+        inner, left = self._children()
+        parent = np.full(len(self.feature), -1, dtype=np.int64)
+        parent[left] = inner
+        parent[left + 1] = inner
+        return parent
+
+    def depth(self) -> int:
+        """Number of edges between the root and the deepest leaf of all trees."""
+        inner, left = self._children()
+        child = np.full(len(self.feature), -1, dtype=np.int64)
+        child[inner] = left
+        depth = -1
+        level = self.offset[:-1]
+        while len(level):
+            depth += 1
+            below = child[level]
+            below = below[below >= 0]
+            level = np.concatenate([below, below + 1])
+        return depth
+
+    def n_leaves(self) -> int:
+        return int(np.count_nonzero(self.is_leaf))
+
+    # Importances
+
+    def reductions(self, risk: str, loss: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The inner nodes and how much the split of each reduces the risk."""
+        inner, left = self._children()
+        r = minimum_risk(self.w_p, self.w_u, risk=risk, loss=loss)
+        # Under another prior than that of the fit, a node and its child may both be at -inf.
+        with np.errstate(invalid="ignore"):
+            return inner, r[inner] - (r[left] + r[left + 1])
+
+    def importances(self, risk: str, loss: str, *, normalized: bool) -> NDArray[np.float64]:
+        """Finite risk reductions added up by feature, averaged over the trees."""
+        inner, reduction = self.reductions(risk, loss)
+        if normalized:
+            reduction = reduction / self.w_u[inner]
+        finite = np.isfinite(reduction)
+        total = np.bincount(
+            self.feature[inner[finite]], weights=reduction[finite], minlength=self.n_features
+        )
+        return total / self.n_trees
+
+    def infinite_reductions(self, risk: str, loss: str) -> NDArray[np.int64]:
+        """How many splits on each feature made the risk minus infinity."""
+        inner, reduction = self.reductions(risk, loss)
+        infinite = self.feature[inner[~np.isfinite(reduction)]]
+        return np.bincount(infinite, minlength=self.n_features)

@@ -1,0 +1,234 @@
+"""From what users give to plain numbers and arrays: every error that a fit can raise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_array
+
+from puforest import _core
+
+MAX_UINT32 = 2**32 - 1
+
+
+# Parameters
+
+
+def one_of(name: str, value: Any, allowed: Collection[str]) -> str:
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {sorted(allowed)}, got {value!r}")
+    return value
+
+
+def boolean(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def integer(name: str, value: Any, low: int, high: int = MAX_UINT32) -> int:
+    if not is_integer(value):
+        raise TypeError(f"{name} must be a whole number of at least {low}, got {value!r}")
+    if value < low:
+        raise ValueError(f"{name} must be at least {low}, got {value!r}")
+    return min(int(value), high)
+
+
+def optional_integer(name: str, value: Any, low: int, none: int) -> int:
+    return none if value is None else integer(name, value, low)
+
+
+def class_prior(value: Any) -> float | None:
+    if value is None:
+        return None
+    if not is_real(value):
+        raise TypeError(f"prior must be a number between 0 and 1, or None, got {value!r}")
+    if not 0 < value < 1:
+        raise ValueError(
+            f"prior must be a number between 0 and 1, the share of positives in the population, "
+            f"got {value!r}"
+        )
+    return float(value)
+
+
+def least_reduction(value: Any) -> float:
+    if value is None:
+        return -math.inf
+    if not is_real(value) or math.isnan(value):
+        raise TypeError(f"min_risk_reduction must be a number or None, got {value!r}")
+    return float(value)
+
+
+def count_or_share(name: str, value: Any, n: int, low: int) -> int:
+    """A number of rows out of `n`, given as such or as a share."""
+    if is_integer(value):
+        return integer(name, value, low)
+    if not is_real(value):
+        raise TypeError(f"{name} must be a whole number or a share between 0 and 1, got {value!r}")
+    if not 0 < value <= 1:
+        raise ValueError(f"{name}, given as a share, must be above 0 and at most 1, got {value!r}")
+    return max(low, math.ceil(value * n))
+
+
+def rows_to_draw(name: str, value: Any, n: int) -> int:
+    if value is None:
+        return n
+    draws = count_or_share(name, value, n, 1)
+    if draws > n:
+        raise ValueError(f"{name}={value!r} is more than the {n} rows there are")
+    return draws
+
+
+def features_to_draw(value: Any, n_features: int) -> int:
+    if value is None:
+        return n_features
+    if isinstance(value, str):
+        one_of("max_features", value, ("sqrt", "log2"))
+        root_or_log = math.sqrt(n_features) if value == "sqrt" else math.log2(n_features)
+        return max(1, math.ceil(root_or_log))
+    if not is_integer(value) and not is_real(value):
+        raise TypeError(
+            f"max_features must be 'sqrt', 'log2', a whole number, a share or None, got {value!r}"
+        )
+    draws = count_or_share("max_features", value, n_features, 1)
+    if draws > n_features:
+        raise ValueError(f"max_features={value!r} is more than the {n_features} features of X")
+    return draws
+
+
+# Data
+
+
+def real_dtype(X: Any) -> Any:
+    """float32 where it holds every value of X, else float64, as `check_array` wants it."""
+    dtype = getattr(X, "dtype", None)
+    if isinstance(dtype, np.dtype) and np.can_cast(dtype, np.float32):
+        return np.float32
+    return [np.float64, np.float32]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a fit, labelled ones first, and what they weigh."""
+
+    classes: NDArray[Any]
+    order: NDArray[np.uint32]
+    n_labelled: int
+    weight: NDArray[np.float64]  # by position in order
+    propensity: NDArray[np.float64] | None  # of the labelled rows
+
+    @property
+    def n_unlabelled(self) -> int:
+        return len(self.order) - self.n_labelled
+
+    @property
+    def labelled_weight(self) -> NDArray[np.float64]:
+        return self.weight[: self.n_labelled]
+
+    @property
+    def positive_weight(self) -> NDArray[np.float64]:
+        """Weights of the labelled rows as positives, each standing for the unlabelled like it."""
+        w = self.labelled_weight
+        return w if self.propensity is None else w / self.propensity
+
+    @property
+    def unlabelled_weight(self) -> NDArray[np.float64]:
+        return self.weight[self.n_labelled :]
+
+    def native(self) -> _core.TrainingRows:
+        """For the core, without weights where they are the same throughout each group."""
+        groups = (self.labelled_weight, self.unlabelled_weight)
+        if self.propensity is None and all((g == g[0]).all() for g in groups):
+            return _core.TrainingRows(self.order, self.n_labelled)
+        return _core.TrainingRows(self.order, self.n_labelled, self.positive_weight, self.weight)
+
+
+def training_rows(
+    y: NDArray[Any], sample_weight: ArrayLike | None, propensity: ArrayLike | None, *, risk: str
+) -> Rows:
+    """Labels and weights as the rows of a fit; rows that weigh nothing are left out."""
+    other = "negative" if risk == "pn" else "unlabelled"
+    classes, labelled = labels(y, other)
+    n = len(labelled)
+    weight = np.ones(n) if sample_weight is None else weights(sample_weight, n)
+    for name, group in (("labelled", labelled), (other, ~labelled)):
+        if not weight[group].any():
+            raise ValueError(f"sample_weight is zero for all {name} rows")
+    seen = weight > 0
+    order = np.concatenate([np.flatnonzero(labelled & seen), np.flatnonzero(~labelled & seen)])
+    n_labelled = int(np.count_nonzero(labelled & seen))
+    e = None
+    if propensity is not None:
+        if risk == "pn":
+            raise ValueError(
+                "propensity is about how positives come to be labelled among unlabelled rows: "
+                "it does not go with risk='pn'"
+            )
+        e = propensities(propensity, n, order[:n_labelled])
+    return Rows(classes, order.astype(np.uint32), n_labelled, weight[order], e)
+
+
+def labels(y: NDArray[Any], other: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The two classes in order and whether each row has the larger one, the label."""
+    check_classification_targets(y)
+    classes = np.unique(y)
+    if len(classes) > 2:
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is "
+            f"{type_of_target(y)}: y has {len(classes)} classes, but needs two, the larger for "
+            f"labelled positives and the smaller for {other} rows."
+        )
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has only one class, {classes[0]!r}, but needs two: the larger for labelled "
+            f"positives (such as 1) and the smaller for {other} rows (such as 0)."
+        )
+    return classes, y == classes[1]
+
+
+def weights(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
+    if is_real(sample_weight):
+        sample_weight = np.full(n, sample_weight)
+    weight: NDArray[np.float64] = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight must have the shape ({n},), got {weight.shape}")
+    if (weight < 0).any():
+        raise ValueError(f"sample_weight must not be negative, got {weight.min():g}")
+    return weight
+
+
+def propensities(propensity: ArrayLike, n: int, labelled: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Propensities of the labelled rows; those of the others are not used."""
+    e: NDArray[np.float64] = check_array(
+        propensity,
+        ensure_2d=False,
+        dtype=np.float64,
+        ensure_all_finite=False,
+        input_name="propensity",
+    )
+    if e.shape != (n,):
+        raise ValueError(f"propensity must have the shape ({n},), got {e.shape}")
+    e = e[labelled]
+    bad = ~((e > 0) & (e <= 1))
+    if bad.any():
+        raise ValueError(
+            f"propensity must be above 0 and at most 1 for every labelled row, got {e[bad][0]:g}"
+        )
+    return e

@@ -1,0 +1,71 @@
+"""The mushrooms of the UCI repository."""
+
+import csv
+import gzip
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Bunch
+
+__all__ = ["load_mushrooms"]
+
+COLUMNS = (
+    "cap-shape cap-surface cap-color bruises odor gill-attachment gill-spacing gill-size "
+    "gill-color stalk-shape stalk-root stalk-surface-above-ring stalk-surface-below-ring "
+    "stalk-color-above-ring stalk-color-below-ring veil-type veil-color ring-number ring-type "
+    "spore-print-color population habitat"
+).split()
+
+DESCRIPTION = """\
+Mushroom, donated by Jeff Schlimmer in 1987 to the UCI Machine Learning Repository
+(https://doi.org/10.24432/C5959T), licensed under CC BY 4.0: 8124 samples of 23 species of gilled
+mushrooms from the Audubon Society Field Guide (1981), edible (4208) or not. The 22 categorical
+columns are one-hot encoded without stalk-root, the one with missing values: 112 features.
+"""
+
+
+def load_mushrooms(
+    *, return_X_y: bool = False
+) -> Bunch | tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Edible and poisonous mushrooms: 8124 rows, 112 binary features, edible is positive.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Whether to return ``(data, target)`` instead of the whole.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (8124, 112) of float32, ``target`` (1 edible, 0 not), ``feature_names``,
+        ``target_names`` and ``DESCR``.
+
+    Examples
+    --------
+    >>> from puforest.datasets import load_mushrooms
+    >>> load_mushrooms().data.shape
+    (8124, 112)
+    """
+    packed = files("puforest.datasets").joinpath("agaricus-lepiota.data.gz").read_bytes()
+    lines = gzip.decompress(packed).decode("ascii").splitlines()
+    table: NDArray[Any] = np.array(list(csv.reader(lines)))
+    target = (table[:, 0] == "e").astype(np.int64)
+    columns, names = [], []
+    for name, values in zip(COLUMNS, table.T[1:], strict=True):
+        if name == "stalk-root":
+            continue
+        for category in np.unique(values):
+            columns.append(values == category)
+            names.append(f"{name}={category}")
+    data = np.column_stack(columns).astype(np.float32)
+    if return_X_y:
+        return data, target
+    return Bunch(
+        data=data,
+        target=target,
+        feature_names=names,
+        target_names=["poisonous", "edible"],
+        DESCR=DESCRIPTION,
+    )

@@ -1,0 +1,383 @@
+"""Forests."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from puforest import _core
+from puforest import _validation as check
+from puforest._base import PUClassifier
+from puforest._docs import documented
+from puforest._progress import Progress
+from puforest.risk import classification_risk
+from puforest.scenario import GroupMasses
+from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
+
+__all__ = ["PUExtraTreesClassifier", "PURandomForestClassifier"]
+
+
+class PUForestClassifier(PUClassifier):
+    """What many trees need beyond one: samples, threads, out-of-bag answers, warm starts."""
+
+    _tree_class: type[PUDecisionTreeClassifier] | type[PUExtraTreeClassifier]
+
+    def __init__(
+        self,
+        prior: float | None,
+        *,
+        n_estimators: int,
+        bootstrap: bool,
+        max_samples: int | float | None,
+        max_unlabeled: int | float | None,
+        oob_score: bool,
+        warm_start: bool,
+        n_jobs: int | None,
+        verbose: int,
+        **shared: Any,
+    ) -> None:
+        super().__init__(prior, **shared)
+        self.n_estimators = n_estimators
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.max_unlabeled = max_unlabeled
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _train_params(
+        self, rows: check.Rows, masses: GroupMasses, n_features: int
+    ) -> _core.TrainParams:
+        params = super()._train_params(rows, masses, n_features)
+        params.n_threads = self._n_threads()
+        replace = check.boolean("bootstrap", self.bootstrap)
+        labelled = check.rows_to_draw("max_samples", self.max_samples, rows.n_labelled)
+        unlabelled = check.rows_to_draw("max_unlabeled", self.max_unlabeled, rows.n_unlabelled)
+        every = self.max_samples is None and self.max_unlabeled is None
+        together = replace and every and self.scenario == "single-training-set"
+        params.sampling = _core.Sampling(replace, together, labelled, unlabelled)
+        held_out = replace or labelled < rows.n_labelled or unlabelled < rows.n_unlabelled
+        if check.boolean("oob_score", self.oob_score) and not held_out:
+            raise ValueError(
+                "oob_score=True needs trees that do not see every row: set bootstrap=True, "
+                "max_samples or max_unlabeled"
+            )
+        return params
+
+    def _continues(self) -> bool:
+        return check.boolean("warm_start", self.warm_start) and hasattr(self, "_forest")
+
+    def _grow(
+        self,
+        X: NDArray[Any],
+        rows: check.Rows,
+        masses: GroupMasses,
+        params: _core.TrainParams,
+    ) -> None:
+        n_trees = check.integer("n_estimators", self.n_estimators, 1)
+        grown = self._forest.n_trees if self._continues() else 0
+        if n_trees < grown:
+            raise ValueError(
+                f"n_estimators={n_trees} is less than the {grown} trees there are, and "
+                "warm_start=True only adds trees"
+            )
+        seed = self._seed if grown else self._draw_seed()
+        params.seed = seed
+        params.first_tree = grown
+        params.n_trees = n_trees - grown
+        if params.n_trees == 0:
+            warnings.warn(
+                f"warm_start=True with n_estimators={n_trees} adds no trees: there are as many "
+                "already",
+                UserWarning,
+                stacklevel=3,
+            )
+            return
+        progress = Progress() if check.integer("verbose", self.verbose, 0) else None
+        new = self._train(X, rows, params, progress)
+        if progress is not None:
+            progress.finish(params.n_trees)
+        self._forest = self._forest.followed_by(new) if grown else new
+        self._seed = seed
+        self._held_out = self._judge_held_out(X, rows, params, masses) if self.oob_score else None
+
+    def _judge_held_out(
+        self, X: NDArray[Any], rows: check.Rows, params: _core.TrainParams, masses: GroupMasses
+    ) -> tuple[NDArray[np.float64], float]:
+        """Out-of-bag decisions and their zero-one risk."""
+        share = self._forest.predictor(self.voting).mean_held_out(X, rows.native(), params)
+        judged, positive = np.isfinite(share[rows.order]), share[rows.order] > 0.5
+        n = rows.n_labelled
+
+        def positive_share(weight: NDArray[np.float64], part: slice) -> float:
+            among = weight * judged[part]
+            return float((among * positive[part]).sum() / among.sum())
+
+        decision = 2 * share - 1
+        if not (judged[:n].any() and judged[n:].any()):
+            return decision, np.nan
+        labelled, unlabelled = slice(None, n), slice(n, None)
+        w_p = masses.labelled_p * positive_share(rows.positive_weight, labelled)
+        w_u = masses.labelled_u * positive_share(rows.labelled_weight, labelled)
+        w_u += masses.unlabelled_u * positive_share(rows.unlabelled_weight, unlabelled)
+        return decision, float(
+            classification_risk(w_p, w_u, prior=masses.labelled_p, risk=self.risk)
+        )
+
+    @property
+    def oob_decision_function_(self) -> NDArray[np.float64]:
+        return self._out_of_bag()[0]
+
+    @property
+    def oob_risk_(self) -> float:
+        return self._out_of_bag()[1]
+
+    def _out_of_bag(self) -> tuple[NDArray[np.float64], float]:
+        if getattr(self, "_held_out", None) is None:
+            raise AttributeError(
+                f"out-of-bag answers are there after a fit of {type(self).__name__} with "
+                "oob_score=True"
+            )
+        return self._held_out
+
+    @property
+    def estimators_(self) -> list[PUDecisionTreeClassifier | PUExtraTreeClassifier]:
+        """The trees as estimators; they are views, made anew at each access."""
+        check_is_fitted(self)
+        names = set(self._tree_class().get_params())
+        params = {k: v for k, v in self.get_params(deep=False).items() if k in names}
+        trees = []
+        for t in range(self._forest.n_trees):
+            tree = self._tree_class(**params)
+            for name in ("classes_", "prior_", "n_features_in_", "feature_names_in_", "_masses"):
+                if hasattr(self, name):
+                    setattr(tree, name, getattr(self, name))
+            tree._forest = self._forest.tree(t)
+            trees.append(tree)
+        return trees
+
+    def apply(self, X: ArrayLike) -> NDArray[np.int32]:
+        """Index of the leaf of each tree that each row falls into.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_estimators)
+        """
+        return self._leaves(X)
+
+    def decision_path(self, X: ArrayLike) -> tuple[sp.csr_array, NDArray[np.int64]]:
+        """Nodes that each row passes in each tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        indicator : csr_array of shape (n_samples, n_nodes)
+            1 where the row passes the node; the nodes of all trees side by side.
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            The nodes of tree ``t`` are the columns ``n_nodes_ptr[t]`` to ``n_nodes_ptr[t + 1]``.
+        """
+        return self._decision_path(X), self._forest.offset
+
+    def _n_threads(self) -> int:
+        return int(effective_n_jobs(self.n_jobs))
+
+
+@documented
+class PURandomForestClassifier(PUForestClassifier):
+    """A random forest for positive and unlabelled data.
+
+    Each tree sees a bootstrap sample of the labelled and of the unlabelled rows, and takes the
+    best of all splits on a random choice of features at each node.
+
+    Parameters
+    ----------
+    %parameters%
+
+    Attributes
+    ----------
+    %attributes%
+    oob_decision_function_ : ndarray of shape (n_samples,)
+        Mean vote for each training row of the trees that did not see it; nan where all did.
+        Only with ``oob_score=True``.
+    oob_risk_ : float
+        Estimated error rate on those rows: the zero-one risk of the chosen estimator; nan where
+        the rows of one group were never held out. Only with ``oob_score=True``.
+    estimators_ : list
+        The trees, as fitted estimators.
+
+    See Also
+    --------
+    PUExtraTreesClassifier : Random thresholds; faster, and usually as good.
+
+    Examples
+    --------
+    >>> from puforest import PURandomForestClassifier
+    >>> from puforest.datasets import load_mushrooms, make_pu
+    >>> X, y = load_mushrooms(return_X_y=True)
+    >>> X_pu, labelled = make_pu(X, y, n_labeled=1000, random_state=0)
+    >>> forest = PURandomForestClassifier(prior=y.mean(), random_state=0).fit(X_pu, labelled)
+    >>> bool(forest.score(X, y) > 0.98)
+    True
+    """
+
+    _thresholds = _core.Thresholds.optimal
+    _tree_class = PUDecisionTreeClassifier
+
+    def __init__(
+        self,
+        prior: float | None = None,
+        *,
+        n_estimators: int = 100,
+        scenario: str = "case-control",
+        risk: str = "nnpu",
+        loss: str = "quadratic",
+        voting: str = "hard",
+        max_features: str | int | float | None = "sqrt",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_risk_reduction: float | None = None,
+        max_leaf_nodes: int | None = None,
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        max_unlabeled: int | float | None = None,
+        oob_score: bool = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            prior,
+            n_estimators=n_estimators,
+            scenario=scenario,
+            risk=risk,
+            loss=loss,
+            voting=voting,
+            max_features=max_features,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_risk_reduction=min_risk_reduction,
+            max_leaf_nodes=max_leaf_nodes,
+            bootstrap=bootstrap,
+            max_samples=max_samples,
+            max_unlabeled=max_unlabeled,
+            oob_score=oob_score,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            random_state=random_state,
+        )
+
+
+@documented
+class PUExtraTreesClassifier(PUForestClassifier):
+    """Extra trees for positive and unlabelled data: PU ET of the paper.
+
+    Each tree sees all rows (unless told otherwise), and takes the best of random splits on a
+    random choice of features at each node.
+
+    Parameters
+    ----------
+    %parameters%
+
+    Attributes
+    ----------
+    %attributes%
+    oob_decision_function_ : ndarray of shape (n_samples,)
+        Mean vote for each training row of the trees that did not see it; nan where all did.
+        Only with ``oob_score=True``.
+    oob_risk_ : float
+        Estimated error rate on those rows: the zero-one risk of the chosen estimator; nan where
+        the rows of one group were never held out. Only with ``oob_score=True``.
+    estimators_ : list
+        The trees, as fitted estimators.
+
+    See Also
+    --------
+    PURandomForestClassifier : Optimal thresholds on bootstrap samples.
+
+    References
+    ----------
+    Wilton, Koay, Ko, Xu and Ye: Positive-Unlabeled Learning using Random Forests via Recursive
+    Greedy Risk Minimization. NeurIPS 2022.
+
+    Examples
+    --------
+    >>> from puforest import PUExtraTreesClassifier
+    >>> from puforest.datasets import load_mushrooms, make_pu
+    >>> X, y = load_mushrooms(return_X_y=True)
+    >>> X_pu, labelled = make_pu(X, y, n_labeled=1000, random_state=0)
+    >>> forest = PUExtraTreesClassifier(prior=y.mean(), random_state=0).fit(X_pu, labelled)
+    >>> bool(forest.score(X, y) > 0.98)
+    True
+    """
+
+    _thresholds = _core.Thresholds.random
+    _tree_class = PUExtraTreeClassifier
+
+    def __init__(
+        self,
+        prior: float | None = None,
+        *,
+        n_estimators: int = 100,
+        scenario: str = "case-control",
+        risk: str = "nnpu",
+        loss: str = "quadratic",
+        voting: str = "hard",
+        max_features: str | int | float | None = "sqrt",
+        n_thresholds: int = 1,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_risk_reduction: float | None = None,
+        max_leaf_nodes: int | None = None,
+        bootstrap: bool = False,
+        max_samples: int | float | None = None,
+        max_unlabeled: int | float | None = None,
+        oob_score: bool = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            prior,
+            n_estimators=n_estimators,
+            scenario=scenario,
+            risk=risk,
+            loss=loss,
+            voting=voting,
+            max_features=max_features,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_risk_reduction=min_risk_reduction,
+            max_leaf_nodes=max_leaf_nodes,
+            bootstrap=bootstrap,
+            max_samples=max_samples,
+            max_unlabeled=max_unlabeled,
+            oob_score=oob_score,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.n_thresholds = n_thresholds

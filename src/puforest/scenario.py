@@ -1,0 +1,121 @@
+"""How the data came about, as the weights that rows bring to a node.
+
+Every row brings two weights, and the masses of a node are their sums over its rows:
+
+===================  ====================  ==================  ================
+scenario             labelled row          unlabelled row      known negative
+===================  ====================  ==================  ================
+case-control         (π / n_p, 0)          (0, 1 / n_u)
+single-training-set  (π / n_p, 1 / n)      (0, 1 / n)
+PN                   (π / n_p, π / n_p)                        (0, (1-π) / n_n)
+===================  ====================  ==================  ================
+
+Sample weights turn the counts into sums of weights. Propensities, the probabilities with which
+positives like this one get labelled, divide the first weight of a labelled row. Within a group
+the weights are thus fixed up to a factor, and three totals say everything: `GroupMasses`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SCENARIOS", "GroupMasses", "group_masses"]
+
+SCENARIOS = ("case-control", "single-training-set")
+
+
+@dataclass(frozen=True)
+class GroupMasses:
+    """Masses of all labelled and of all unlabelled rows.
+
+    Attributes
+    ----------
+    labelled_p : float
+        Positive mass of the labelled rows: the class prior.
+    labelled_u : float
+        Their share of the population.
+    unlabelled_u : float
+        The share of the unlabelled rows (with ``risk="pn"``: of the negatives) of it.
+    """
+
+    labelled_p: float
+    labelled_u: float
+    unlabelled_u: float
+
+
+def group_masses(
+    *,
+    risk: str,
+    scenario: str,
+    prior: float | None,
+    labelled: NDArray[np.float64],
+    unlabelled: NDArray[np.float64],
+    propensity: NDArray[np.float64] | None = None,
+) -> GroupMasses:
+    """Masses of the two groups of rows.
+
+    Parameters
+    ----------
+    risk : {"nnpu", "upu", "pn"}
+        Risk estimator; "pn" takes the unlabelled rows as negatives.
+    scenario : {"case-control", "single-training-set"}
+        How the rows were drawn.
+    prior : float or None
+        Share of positives in the population. None is the class frequency with ``risk="pn"``,
+        and the sum of the inverse propensities where there are propensities.
+    labelled, unlabelled : ndarray
+        Sample weights of the rows of each group.
+    propensity : ndarray, optional
+        Probability of each labelled row to be labelled, given that it is positive.
+
+    Returns
+    -------
+    GroupMasses
+
+    Examples
+    --------
+    >>> group_masses(risk="nnpu", scenario="single-training-set", prior=0.4,
+    ...              labelled=np.ones(20), unlabelled=np.ones(80))
+    GroupMasses(labelled_p=0.4, labelled_u=0.2, unlabelled_u=0.8)
+    """
+    share = float(labelled.sum() / (labelled.sum() + unlabelled.sum()))
+    if risk == "pn":
+        prior = share if prior is None else prior
+        return GroupMasses(prior, prior, 1 - prior)
+    if prior is None:
+        prior = _prior_from_propensity(scenario, labelled, unlabelled, propensity)
+    if scenario == "case-control":
+        return GroupMasses(prior, 0.0, 1.0)
+    if prior < share:
+        raise ValueError(
+            f"prior={prior:g} is impossible with scenario='single-training-set': {share:g} of the "
+            "rows are labelled, and those alone are positive. Give a larger prior, or "
+            "scenario='case-control' if the labelled rows were collected separately."
+        )
+    return GroupMasses(prior, share, 1 - share)
+
+
+def _prior_from_propensity(
+    scenario: str,
+    labelled: NDArray[np.float64],
+    unlabelled: NDArray[np.float64],
+    propensity: NDArray[np.float64] | None,
+) -> float:
+    if propensity is None:
+        raise ValueError(
+            "prior=None: the share of positives in the population is needed to learn from "
+            "unlabelled rows. Give it to the estimator, for example prior=0.3."
+        )
+    if scenario == "case-control":
+        raise ValueError(
+            "prior=None: propensities reveal the prior only with scenario='single-training-set'. "
+            "With scenario='case-control' give the prior too, for example prior=0.3."
+        )
+    prior = float((labelled / propensity).sum() / (labelled.sum() + unlabelled.sum()))
+    if prior >= 1:
+        raise ValueError(
+            f"propensity: the labelled rows stand for {prior:.3g} times as many positives as there "
+            "are rows. The propensities are too small for this data."
+        )
+    return prior

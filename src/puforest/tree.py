@@ -1,0 +1,174 @@
+"""Single trees."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from puforest import _core
+from puforest._base import PUClassifier
+from puforest._docs import documented
+
+__all__ = ["PUDecisionTreeClassifier", "PUExtraTreeClassifier"]
+
+
+class SingleTree(PUClassifier):
+    """Answers that have one entry a row for a tree."""
+
+    def apply(self, X: ArrayLike) -> NDArray[np.int32]:
+        """Index of the leaf that each row falls into.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._leaves(X)[:, 0]
+
+    def decision_path(self, X: ArrayLike) -> sp.csr_array:
+        """Nodes that each row passes on its way from the root to its leaf.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_nodes)
+            1 where the row passes the node.
+        """
+        return self._decision_path(X)
+
+
+@documented
+class PUDecisionTreeClassifier(SingleTree):
+    """A tree of optimal splits for positive and unlabelled data.
+
+    At each node all midpoints between neighbouring values of the features tried are
+    candidates, and the one that reduces the risk most is taken.
+
+    Parameters
+    ----------
+    %parameters%
+
+    Attributes
+    ----------
+    %attributes%
+
+    See Also
+    --------
+    PUExtraTreeClassifier : Tries random thresholds instead.
+    PURandomForestClassifier : A forest of such trees.
+
+    Examples
+    --------
+    >>> from puforest import PUDecisionTreeClassifier
+    >>> X = [[0.1], [0.2], [0.3], [0.6], [0.7], [0.9]]
+    >>> tree = PUDecisionTreeClassifier(prior=0.5).fit(X, [0, 0, 0, 0, 1, 1])
+    >>> tree.predict([[0.15], [0.8]])
+    array([0, 1])
+    """
+
+    _thresholds = _core.Thresholds.optimal
+
+    def __init__(
+        self,
+        prior: float | None = None,
+        *,
+        scenario: str = "case-control",
+        risk: str = "nnpu",
+        loss: str = "quadratic",
+        voting: str = "hard",
+        max_features: str | int | float | None = None,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_risk_reduction: float | None = None,
+        max_leaf_nodes: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            prior,
+            scenario=scenario,
+            risk=risk,
+            loss=loss,
+            voting=voting,
+            max_features=max_features,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_risk_reduction=min_risk_reduction,
+            max_leaf_nodes=max_leaf_nodes,
+            random_state=random_state,
+        )
+
+
+@documented
+class PUExtraTreeClassifier(SingleTree):
+    """A tree of random splits for positive and unlabelled data.
+
+    At each node random thresholds between the least and the greatest value there are
+    candidates, and the one that reduces the risk most is taken.
+
+    Parameters
+    ----------
+    %parameters%
+
+    Attributes
+    ----------
+    %attributes%
+
+    See Also
+    --------
+    PUDecisionTreeClassifier : Tries all thresholds.
+    PUExtraTreesClassifier : A forest of such trees.
+
+    Examples
+    --------
+    >>> from puforest import PUExtraTreeClassifier
+    >>> X = [[0.1], [0.2], [0.3], [0.6], [0.7], [0.9]]
+    >>> tree = PUExtraTreeClassifier(prior=0.5, random_state=0).fit(X, [0, 0, 0, 0, 1, 1])
+    >>> tree.predict([[0.15], [0.8]])
+    array([0, 1])
+    """
+
+    _thresholds = _core.Thresholds.random
+
+    def __init__(
+        self,
+        prior: float | None = None,
+        *,
+        scenario: str = "case-control",
+        risk: str = "nnpu",
+        loss: str = "quadratic",
+        voting: str = "hard",
+        max_features: str | int | float | None = "sqrt",
+        n_thresholds: int = 1,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_risk_reduction: float | None = None,
+        max_leaf_nodes: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            prior,
+            scenario=scenario,
+            risk=risk,
+            loss=loss,
+            voting=voting,
+            max_features=max_features,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_risk_reduction=min_risk_reduction,
+            max_leaf_nodes=max_leaf_nodes,
+            random_state=random_state,
+        )
+        self.n_thresholds = n_thresholds
