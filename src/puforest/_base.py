@@ -59,8 +59,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(
         self,
-        X: ArrayLike,
-        y: ArrayLike,
+        X: check.MatrixLike,
+        y: check.MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
         propensity: ArrayLike | None = None,
@@ -161,18 +161,18 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
 
     # Answers
 
-    def _check_X(self, X: ArrayLike) -> NDArray[Any]:
+    def _validated(self, X: check.MatrixLike) -> NDArray[Any]:
         check_is_fitted(self)
         checked = validate_data(self, X, dtype=check.real_dtype(X), reset=False)
         return cast(NDArray[Any], checked)
 
-    def _positive_share(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _positive_share(self, X: check.MatrixLike) -> NDArray[np.float64]:
         """Mean answer of the trees, between 0 and 1."""
-        X = self._check_X(X)
+        X = self._validated(X)
         check.one_of("voting", self.voting, VOTINGS)
         return self._forest.predictor(self.voting).mean(X, self._n_threads())
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: check.MatrixLike) -> NDArray[Any]:
         """Class of each row, in the coding of the `y` of the fit.
 
         Parameters
@@ -186,9 +186,9 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
             ``classes_[1]`` where the positive votes are more than half, else ``classes_[0]``.
         """
         positive = self._positive_share(X) > 0.5
-        return cast(NDArray[Any], self.classes_[positive.astype(np.intp)])
+        return self.classes_[positive.astype(np.intp)]
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: check.MatrixLike) -> NDArray[np.float64]:
         """Mean answer of the trees for each class.
 
         Parameters
@@ -205,7 +205,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         positive = self._positive_share(X)
         return np.column_stack([1 - positive, positive])
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: check.MatrixLike) -> NDArray[np.float64]:
         """Mean vote of the trees, from -1 to 1.
 
         Parameters
@@ -220,15 +220,15 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         """
         return 2 * self._positive_share(X) - 1
 
-    def _leaves(self, X: ArrayLike) -> NDArray[np.int32]:
-        X = self._check_X(X)
+    def _leaves(self, X: check.MatrixLike) -> NDArray[np.int32]:
+        X = self._validated(X)
         return self._forest.predictor("hard").leaves(X, self._n_threads())
 
-    def _decision_path(self, X: ArrayLike) -> sp.csr_array:
+    def _decision_path(self, X: check.MatrixLike) -> sp.csr_array:
         return self._forest.decision_path(self._leaves(X))
 
     def with_prior(self, prior: float) -> Self:
-        """The same trees answering for another class prior, without a new fit.
+        """Answer for another class prior with the same trees, without a new fit.
 
         The splits stay; what each leaf says follows from its masses under the new prior.
 
@@ -267,12 +267,12 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     # Shape and importances
 
     def get_depth(self) -> int:
-        """Depth of the deepest tree, the number of splits on its longest path."""
+        """Count the splits on the longest path of the deepest tree."""
         check_is_fitted(self)
         return self._forest.depth()
 
     def get_n_leaves(self) -> int:
-        """Number of leaves of all trees."""
+        """Count the leaves of all trees."""
         check_is_fitted(self)
         return self._forest.n_leaves()
 

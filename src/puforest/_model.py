@@ -70,7 +70,8 @@ class Forest:
 
     @property
     def is_leaf(self) -> NDArray[np.bool_]:
-        return self.feature == LEAF
+        leaf: NDArray[np.bool_] = self.feature == LEAF
+        return leaf
 
     def tree(self, t: int) -> Forest:
         """Tree `t` as a forest of its own, without copying its nodes."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,9 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_array
 
 from puforest import _core
+
+# An array, a table of pandas or polars, lists of lists: all that `check_array` reads.
+MatrixLike: TypeAlias = Any
 
 MAX_UINT32 = 2**32 - 1
 
@@ -82,7 +85,7 @@ def count_or_share(name: str, value: Any, n: int, low: int) -> int:
         raise TypeError(f"{name} must be a whole number or a share between 0 and 1, got {value!r}")
     if not 0 < value <= 1:
         raise ValueError(f"{name}, given as a share, must be above 0 and at most 1, got {value!r}")
-    return max(low, math.ceil(value * n))
+    return max(low, math.ceil(float(value) * n))
 
 
 def rows_to_draw(name: str, value: Any, n: int) -> int:

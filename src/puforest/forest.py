@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from puforest import _core
@@ -27,6 +27,8 @@ class PUForestClassifier(PUClassifier):
     """What many trees need beyond one: samples, threads, out-of-bag answers, warm starts."""
 
     _tree_class: type[PUDecisionTreeClassifier] | type[PUExtraTreeClassifier]
+    _seed: int
+    _held_out: tuple[NDArray[np.float64], float] | None = None
 
     def __init__(
         self,
@@ -140,7 +142,7 @@ class PUForestClassifier(PUClassifier):
         return self._out_of_bag()[1]
 
     def _out_of_bag(self) -> tuple[NDArray[np.float64], float]:
-        if getattr(self, "_held_out", None) is None:
+        if self._held_out is None:
             raise AttributeError(
                 f"out-of-bag answers are there after a fit of {type(self).__name__} with "
                 "oob_score=True"
@@ -163,7 +165,7 @@ class PUForestClassifier(PUClassifier):
             trees.append(tree)
         return trees
 
-    def apply(self, X: ArrayLike) -> NDArray[np.int32]:
+    def apply(self, X: check.MatrixLike) -> NDArray[np.int32]:
         """Index of the leaf of each tree that each row falls into.
 
         Parameters
@@ -177,7 +179,7 @@ class PUForestClassifier(PUClassifier):
         """
         return self._leaves(X)
 
-    def decision_path(self, X: ArrayLike) -> tuple[sp.csr_array, NDArray[np.int64]]:
+    def decision_path(self, X: check.MatrixLike) -> tuple[sp.csr_array, NDArray[np.int64]]:
         """Nodes that each row passes in each tree.
 
         Parameters

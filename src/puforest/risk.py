@@ -69,8 +69,15 @@ def _gini(p: Array, n: Array) -> Array:
     return 4 * p * n / (p + n)
 
 
+def _gini_excess(p: Array, n: Array) -> Array:
+    """The parabola in v still opens upwards while ``p + n`` is positive."""
+    return np.divide(4 * p * n, p + n, out=_minus_infinity(p, n), where=p + n > 0)
+
+
 def _entropy(p: Array, n: Array) -> Array:
-    return (p + n) * (entr(p / (p + n)) + entr(n / (p + n)))
+    u = p + n
+    entropy: Array = entr(p / u) + entr(n / u)
+    return u * entropy
 
 
 def _negative_mass(p: Array, n: Array) -> Array:
@@ -82,7 +89,7 @@ LOSSES = MappingProxyType(
         "quadratic": Loss(
             margin=lambda m: (1 - m) ** 2,
             mixed=_gini,
-            excess=lambda p, n: np.where(p + n > 0, _gini(p, n), -np.inf),
+            excess=_gini_excess,
         ),
         "logistic": Loss(
             margin=lambda m: np.logaddexp(0, -m), mixed=_entropy, excess=_minus_infinity

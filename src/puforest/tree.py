@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from puforest import _core
+from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._docs import documented
 
@@ -16,7 +17,7 @@ __all__ = ["PUDecisionTreeClassifier", "PUExtraTreeClassifier"]
 class SingleTree(PUClassifier):
     """Answers that have one entry a row for a tree."""
 
-    def apply(self, X: ArrayLike) -> NDArray[np.int32]:
+    def apply(self, X: check.MatrixLike) -> NDArray[np.int32]:
         """Index of the leaf that each row falls into.
 
         Parameters
@@ -30,7 +31,7 @@ class SingleTree(PUClassifier):
         """
         return self._leaves(X)[:, 0]
 
-    def decision_path(self, X: ArrayLike) -> sp.csr_array:
+    def decision_path(self, X: check.MatrixLike) -> sp.csr_array:
         """Nodes that each row passes on its way from the root to its leaf.
 
         Parameters

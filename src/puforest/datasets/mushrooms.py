@@ -11,12 +11,12 @@ from sklearn.utils import Bunch
 
 __all__ = ["load_mushrooms"]
 
-COLUMNS = (
-    "cap-shape cap-surface cap-color bruises odor gill-attachment gill-spacing gill-size "
-    "gill-color stalk-shape stalk-root stalk-surface-above-ring stalk-surface-below-ring "
-    "stalk-color-above-ring stalk-color-below-ring veil-type veil-color ring-number ring-type "
-    "spore-print-color population habitat"
-).split()
+COLUMNS = """
+    cap-shape cap-surface cap-color bruises odor gill-attachment gill-spacing gill-size gill-color
+    stalk-shape stalk-root stalk-surface-above-ring stalk-surface-below-ring
+    stalk-color-above-ring stalk-color-below-ring veil-type veil-color ring-number ring-type
+    spore-print-color population habitat
+""".split()  # noqa: SIM905
 
 DESCRIPTION = """\
 Mushroom, donated by Jeff Schlimmer in 1987 to the UCI Machine Learning Repository

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
@@ -14,8 +14,8 @@ __all__ = ["make_pu"]
 
 
 def make_pu(
-    X: ArrayLike,
-    y: ArrayLike,
+    X: check.MatrixLike,
+    y: Any,
     *,
     n_labeled: int | float = 0.5,
     scenario: str = "case-control",

@@ -1,0 +1,37 @@
+"""Data that many tests use."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from puforest.datasets import load_mushrooms, make_pu
+
+
+@pytest.fixture(scope="session")
+def mushrooms():
+    """Mushroom data: training part as PU data, and the truth about a test part."""
+    X, y = load_mushrooms(return_X_y=True)
+    test = np.random.default_rng(0).permutation(len(X)) < len(X) // 5
+    X_pu, labelled = make_pu(X[~test], y[~test], n_labeled=1000, random_state=0)
+    return X_pu, labelled, X[test], y[test], y.mean()
+
+
+@pytest.fixture(scope="session")
+def blobs():
+    """Two overlapping clouds as PU data of a single training set: X, labelled, truth."""
+    rng = np.random.default_rng(7)
+    y = rng.random(600) < 0.4
+    X = rng.normal(size=(600, 6)) + 1.2 * y[:, None] * (np.arange(6) < 3)
+    labelled = (y & (rng.random(600) < 0.5)).astype(int)
+    return X, labelled, y.astype(int)
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    """The folder of the real data sets, or a skip that says how to get one."""
+    folder = os.environ.get("PUFOREST_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("set PUFOREST_DATA to a folder with the real data sets")
+    return Path(folder)

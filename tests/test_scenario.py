@@ -1,0 +1,115 @@
+"""Row weights of the scenarios."""
+
+import numpy as np
+import oracle
+import pytest
+from numpy.testing import assert_allclose
+
+from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier
+from puforest.scenario import GroupMasses, group_masses
+
+LABELLED = np.array([True] * 30 + [False] * 70)
+
+
+def masses(**changes):
+    given = {
+        "risk": "nnpu",
+        "scenario": "case-control",
+        "prior": 0.4,
+        "labelled": np.ones(30),
+        "unlabelled": np.ones(70),
+    }
+    return group_masses(**given | changes)
+
+
+@pytest.mark.parametrize(
+    ("risk", "scenario", "prior", "sar"),
+    [
+        ("nnpu", "case-control", 0.4, False),
+        ("nnpu", "case-control", 0.4, True),
+        ("upu", "case-control", 0.4, False),
+        ("nnpu", "single-training-set", 0.4, False),
+        ("upu", "single-training-set", 0.4, True),
+        ("nnpu", "single-training-set", None, True),
+        ("pn", "case-control", 0.4, False),
+        ("pn", "case-control", None, False),
+        ("pn", "single-training-set", None, False),
+    ],
+)
+def test_masses_are_the_sums_of_the_row_weights(risk, scenario, prior, sar):
+    rng = np.random.default_rng(0)
+    weight = rng.uniform(0.5, 2, 100)
+    propensity = rng.uniform(0.5, 0.9, 100) if sar else None
+    w_p, w_u = oracle.row_weights(
+        LABELLED, weight, risk=risk, scenario=scenario, prior=prior, propensity=propensity
+    )
+    result = masses(
+        risk=risk, scenario=scenario, prior=prior,
+        labelled=weight[LABELLED], unlabelled=weight[~LABELLED],
+        propensity=propensity[LABELLED] if sar else None,
+    )  # fmt: skip
+    assert_allclose(result.labelled_p, w_p.sum())
+    assert_allclose(result.labelled_u, w_u[LABELLED].sum(), atol=1e-15)
+    assert_allclose(result.unlabelled_u, w_u[~LABELLED].sum())
+
+
+def test_wrong_scenario_is_badly_wrong():
+    """The worked example of a label frequency of .6: W_n .110 in truth, .023 if confused."""
+    rng = np.random.default_rng(1)
+    n, prior, frequency = 400_000, 0.3, 0.6
+    y = rng.random(n) < prior
+    here = rng.random(n) < np.where(y, 0.6, 0.1571)
+    labelled = y & (rng.random(n) < frequency)
+    truth = (here & ~y).mean()
+    found = {}
+    for scenario in ("case-control", "single-training-set"):
+        w_p, w_u = oracle.row_weights(
+            labelled, np.ones(n), risk="nnpu", scenario=scenario, prior=prior
+        )
+        found[scenario] = w_u[here].sum() - w_p[here].sum()
+    assert_allclose(truth, 0.11, atol=0.002)
+    assert_allclose(found["single-training-set"], truth, atol=0.003)
+    assert found["case-control"] < 0.4 * truth
+
+
+def test_prior_below_the_labelled_share_is_refused():
+    message = r"prior=0.2 is impossible .*0.3 of the rows are labelled"
+    with pytest.raises(ValueError, match=message):
+        masses(scenario="single-training-set", prior=0.2)
+    assert masses(prior=0.2) == GroupMasses(0.2, 0.0, 1.0)
+
+
+def test_missing_prior_says_what_to_do():
+    with pytest.raises(ValueError, match=r"prior=None.*for example prior=0.3"):
+        masses(prior=None)
+    with pytest.raises(ValueError, match=r"prior=None.*single-training-set"):
+        masses(prior=None, propensity=np.full(30, 0.5))
+    with pytest.raises(ValueError, match="propensity.*too small"):
+        masses(scenario="single-training-set", prior=None, propensity=np.full(30, 0.2))
+
+
+def test_estimator_without_prior(blobs):
+    X, labelled, _ = blobs
+    with pytest.raises(ValueError, match="prior=None"):
+        PUExtraTreesClassifier().fit(X, labelled)
+    assert PUDecisionTreeClassifier(risk="pn").fit(X, labelled).prior_ == labelled.mean()
+
+
+def test_propensities_recover_what_biased_labels_lose():
+    """Positives on one side are labelled four times as often as on the other."""
+    rng = np.random.default_rng(3)
+    n = 6000
+    y = rng.random(n) < 0.5
+    X = rng.normal(size=(n, 4)) + 1.5 * y[:, None] * [1, 1, 0, 0]
+    e = np.where(X[:, 0] > 1.5, 0.8, 0.1)
+    labelled = y & (rng.random(n) < e)
+    model = PUExtraTreesClassifier(
+        prior=y.mean(), scenario="single-training-set", min_samples_leaf=20, random_state=0
+    )
+    X_test = rng.normal(size=(n, 4)) + 1.5 * y[:, None] * [1, 1, 0, 0]
+    without = model.fit(X, labelled).score(X_test, y)
+    with_e = model.fit(X, labelled, propensity=e).score(X_test, y)
+    assert with_e > without + 0.02
+    model.set_params(prior=None).fit(X, labelled, propensity=e)
+    assert model.prior_ == pytest.approx((1 / e[labelled]).sum() / n)
+    assert model.score(X_test, y) > without + 0.02
