@@ -53,7 +53,8 @@ PARAMETERS = {
     "oob_score": """bool, default={}
     Whether to let each training row be judged by the trees that did not see it: sets
     ``oob_decision_function_`` and ``oob_risk_``. Needs ``bootstrap``, ``max_samples`` or
-    ``max_unlabeled``.""",
+    ``max_unlabeled``. Labelled rows that stand among the unlabelled ones a second time bias
+    it: one copy is seen while the other is held out.""",
     "warm_start": """bool, default={}
     Whether another ``fit`` keeps the trees and adds the missing ones.""",
     "n_jobs": """int or None, default={}

@@ -171,7 +171,9 @@ def training_rows(
     weight = np.ones(n) if sample_weight is None else weights(sample_weight, n)
     for name, group in (("labelled", labelled), (other, ~labelled)):
         if not weight[group].any():
-            raise ValueError(f"sample_weight is zero for all {name} rows")
+            raise ValueError(
+                f"sample_weight is zero for all {name} rows: that leaves only one class"
+            )
     seen = weight > 0
     order = np.concatenate([np.flatnonzero(labelled & seen), np.flatnonzero(~labelled & seen)])
     n_labelled = int(np.count_nonzero(labelled & seen))

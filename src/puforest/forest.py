@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -132,6 +132,11 @@ class PUForestClassifier(PUClassifier):
         return decision, float(
             classification_risk(w_p, w_u, prior=masses.labelled_p, risk=self.risk)
         )
+
+    def with_prior(self, prior: float) -> Self:  # noqa: D102 (inherited)
+        other = super().with_prior(prior)
+        other._held_out = None
+        return other
 
     @property
     def oob_decision_function_(self) -> NDArray[np.float64]:

@@ -1,0 +1,174 @@
+"""What must not change the result."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from puforest import (
+    PUDecisionTreeClassifier,
+    PUExtraTreeClassifier,
+    PUExtraTreesClassifier,
+    PURandomForestClassifier,
+)
+
+MODELS = [
+    PUDecisionTreeClassifier(0.4, max_features=2, random_state=0),
+    PUExtraTreeClassifier(0.4, random_state=0),
+    PUExtraTreesClassifier(0.4, n_estimators=6, random_state=0),
+    PURandomForestClassifier(0.4, n_estimators=6, random_state=0),
+]
+WITHOUT_BOOTSTRAP = [*MODELS[:3], clone(MODELS[3]).set_params(bootstrap=False)]
+
+
+def assert_same(a, b):
+    for name, array in a._forest._arrays().items():
+        assert_array_equal(array, b._forest._arrays()[name], err_msg=name)
+
+
+def by_name(model):
+    return type(model).__name__
+
+
+@pytest.mark.parametrize("model", WITHOUT_BOOTSTRAP, ids=by_name)
+@pytest.mark.parametrize("risk", ["nnpu", "upu", "pn"])
+def test_row_order(model, risk, blobs):
+    X, labelled, _ = blobs
+    order = np.random.default_rng(0).permutation(len(X))
+    model = clone(model).set_params(risk=risk)
+    assert_same(clone(model).fit(X, labelled), clone(model).fit(X[order], labelled[order]))
+
+
+@pytest.mark.parametrize("loss", ["quadratic", "logistic"])
+def test_column_order(loss, blobs):
+    """All features are tried, so their order can only matter between equally good splits."""
+    X, labelled, _ = blobs
+    order = np.array([3, 5, 0, 2, 1, 4])
+    model = PUDecisionTreeClassifier(risk="pn", loss=loss, min_samples_leaf=25)
+    straight, swapped = clone(model).fit(X, labelled), clone(model).fit(X[:, order], labelled)
+    assert_array_equal(straight.predict(X), swapped.predict(X[:, order]))
+    assert_allclose(straight.feature_importances_[order], swapped.feature_importances_)
+
+
+@pytest.mark.parametrize("model", [MODELS[0], MODELS[3]], ids=by_name)
+def test_monotone_rescaling_of_optimal_splits(model, blobs):
+    """Splits fall between the same rows; where exactly between them is another matter."""
+    X, labelled, _ = blobs
+    X_scaled = X.copy()
+    X_scaled[:, 0] = np.exp(X[:, 0])
+    X_scaled[:, 1] = 1e6 * X[:, 1] ** 3 - 5
+    X_scaled[:, 2] = np.argsort(np.argsort(X[:, 2]))
+    a, b = clone(model).fit(X, labelled), clone(model).fit(X_scaled, labelled)
+    for name, array in a._forest._arrays().items():
+        if name != "threshold":
+            assert_array_equal(array, b._forest._arrays()[name])
+    assert_array_equal(a.apply(X)[labelled == 1], b.apply(X_scaled)[labelled == 1])
+
+
+@pytest.mark.parametrize("model", MODELS, ids=by_name)
+def test_linear_rescaling_by_powers_of_two(model, blobs):
+    X, labelled, _ = blobs
+    a, b = clone(model).fit(X, labelled), clone(model).fit(-0.25 * -X, labelled)
+    assert_array_equal(a._forest.feature, b._forest.feature)
+    assert_array_equal(0.25 * a._forest.threshold, b._forest.threshold)
+
+
+@pytest.mark.parametrize("model", WITHOUT_BOOTSTRAP, ids=by_name)
+@pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
+def test_weights_are_repetitions(model, scenario, blobs):
+    X, labelled, _ = blobs
+    weight = np.random.default_rng(1).integers(0, 4, len(X))
+    model = clone(model).set_params(scenario=scenario)
+    weighted = clone(model).fit(X, labelled, weight)
+    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(labelled, weight))
+    for name, array in weighted._forest._arrays().items():
+        if not name.startswith("n_"):
+            assert_array_equal(array, repeated._forest._arrays()[name])
+
+
+@pytest.mark.parametrize("model", MODELS, ids=by_name)
+def test_equal_weights_are_no_weights(model, blobs):
+    X, labelled, _ = blobs
+    plain = clone(model).fit(X, labelled)
+    assert_same(plain, clone(model).fit(X, labelled, 3.0))
+    assert_same(plain, clone(model).fit(X, labelled, np.full(len(X), 0.5)))
+    # Weights that differ between the groups only are counted, those within a group summed up:
+    # both ways must agree.
+    one = np.ones(len(X))
+    one[np.flatnonzero(labelled == 0)[0]] += 1e-14
+    nearly = clone(model).fit(X, labelled, one)
+    assert_array_equal(plain._forest.feature, nearly._forest.feature)
+    assert_allclose(plain._forest.w_u, nearly._forest.w_u)
+
+
+def frames(X):
+    names = [f"f{i}" for i in range(X.shape[1])]
+    return {
+        "pandas": pd.DataFrame(X, columns=names),
+        "polars": pl.DataFrame(X, schema=names),
+        "list": X.tolist(),
+        "fortran": np.asfortranarray(X),
+        "float32": X.astype(np.float32),
+        "strided": np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
+        "reversed": X[::-1, ::-1].copy()[::-1, ::-1],
+        "big-endian": X.astype(">f8"),
+        "object": X.astype(object),
+    }
+
+
+@pytest.mark.parametrize("kind", frames(np.zeros((1, 1))))
+@pytest.mark.parametrize("model", MODELS, ids=by_name)
+def test_kinds_of_input(model, kind, blobs):
+    X, labelled, _ = blobs
+    X = X.astype(np.float32).astype(np.float64)  # values that every kind can hold
+    plain = clone(model).fit(X, labelled)
+    other = clone(model).fit(frames(X)[kind], labelled)
+    assert_same(plain, other)
+    assert_array_equal(plain.decision_function(X), other.decision_function(frames(X)[kind]))
+    assert hasattr(other, "feature_names_in_") == (kind in ("pandas", "polars"))
+
+
+def test_whole_numbers_of_any_width():
+    X = np.random.default_rng(0).integers(0, 200, (80, 4))
+    labelled = X[:, 0] > 120
+    plain = PUExtraTreesClassifier(0.5, n_estimators=3, random_state=0).fit(X, labelled)
+    for dtype in (np.uint8, np.int16, np.int32, np.uint64, np.float32, np.float16):
+        assert_same(plain, clone(plain).fit(X.astype(dtype), labelled))
+
+
+def test_values_that_float32_would_merge_stay_apart():
+    x = 1 + np.arange(10) * 1e-12
+    labelled = np.arange(10) >= 5
+    tree = PUDecisionTreeClassifier(risk="pn").fit(x[:, None], labelled)
+    assert_array_equal(tree.predict(x[:, None]), labelled)
+
+
+@pytest.mark.parametrize("model", MODELS[2:], ids=by_name)
+def test_number_of_threads(model, blobs):
+    X, labelled, _ = blobs
+    one = clone(model).set_params(n_jobs=1, oob_score=True, max_unlabeled=0.5).fit(X, labelled)
+    for n in (2, 3, 7, -1):
+        other = clone(one).set_params(n_jobs=n).fit(X, labelled)
+        assert_same(one, other)
+        assert_array_equal(one.oob_decision_function_, other.oob_decision_function_)
+    many = np.tile(X, (40, 1))
+    assert_array_equal(one.decision_function(many), other.decision_function(many))
+    assert_array_equal(one.apply(many), other.apply(many))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=by_name)
+def test_saved_and_loaded(model, blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = clone(model).fit(pd.DataFrame(X, columns=list("abcdef")), labelled)
+    X = pd.DataFrame(X, columns=list("abcdef"))
+    joblib.dump(model, tmp_path / "model")
+    for loaded in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")):
+        assert_same(model, loaded)
+        assert_array_equal(model.decision_function(X), loaded.decision_function(X))
+        assert_array_equal(model.feature_importances_, loaded.feature_importances_)
+        assert_array_equal(loaded.feature_names_in_, list("abcdef"))

@@ -1,0 +1,254 @@
+"""The fitted forest: answers, views, importances, other priors."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
+
+from puforest import (
+    PUDecisionTreeClassifier,
+    PUExtraTreesClassifier,
+    PURandomForestClassifier,
+    _core,
+)
+from puforest._model import Forest
+from puforest.datasets import make_pu
+from puforest.risk import minimum_risk
+
+
+@pytest.fixture
+def forest(blobs):
+    X, labelled, _ = blobs
+    return PUExtraTreesClassifier(0.4, n_estimators=12, random_state=0).fit(X, labelled)
+
+
+def test_answers_agree_with_each_other(forest, blobs):
+    X, *_ = blobs
+    proba, decision = forest.predict_proba(X), forest.decision_function(X)
+    assert_allclose(proba.sum(axis=1), 1)
+    assert proba.min() >= 0
+    assert_allclose(decision, 2 * proba[:, 1] - 1)
+    assert_array_equal(forest.predict(X), proba.argmax(axis=1))
+    assert (decision == 0).any(), "no tie among the votes to be told apart"
+    assert_array_equal(forest.predict(X)[decision == 0], 0)
+
+
+@pytest.mark.parametrize("coding", [(-1, 1), (False, True), ("a", "b")])
+def test_labels_keep_their_coding(coding, blobs):
+    X, labelled, _ = blobs
+    y = np.array(coding)[labelled]
+    model = PUDecisionTreeClassifier(0.4, random_state=0).fit(X, y)
+    plain = PUDecisionTreeClassifier(0.4, random_state=0).fit(X, labelled)
+    assert_array_equal(model.classes_, coding)
+    assert_array_equal(model.predict(X), np.array(coding)[plain.predict(X)])
+
+
+def test_estimators_are_views(forest, blobs):
+    X, *_ = blobs
+    trees = forest.estimators_
+    votes = np.mean([tree.decision_function(X) for tree in trees], axis=0)
+    assert_allclose(forest.decision_function(X), votes, atol=1e-15)
+    assert_array_equal(forest.apply(X), np.column_stack([tree.apply(X) for tree in trees]))
+    assert_allclose(
+        forest.feature_importances_, np.mean([t.feature_importances_ for t in trees], axis=0)
+    )
+    for tree in trees:
+        assert np.shares_memory(tree._forest.threshold, forest._forest.threshold)
+        assert_array_equal(tree.classes_, forest.classes_)
+    assert forest.get_depth() == max(tree.get_depth() for tree in trees)
+    assert forest.get_n_leaves() == sum(tree.get_n_leaves() for tree in trees)
+
+
+def test_decision_path_leads_from_root_to_leaf(forest, blobs):
+    X = blobs[0][:40]
+    indicator, starts = forest.decision_path(X)
+    assert indicator.shape == (40, len(forest._forest.feature))
+    leaves = forest.apply(X)
+    for t, tree in enumerate(forest.estimators_):
+        own = indicator[:, starts[t] : starts[t + 1]].toarray()
+        assert_array_equal(own, tree.decision_path(X).toarray())
+        f = tree._forest
+        for i, x in enumerate(X):
+            node, path = 0, [0]
+            while f.feature[node] >= 0:
+                node = f.left[node] + (not x[f.feature[node]] <= f.threshold[node])
+                path.append(node)
+            assert_array_equal(np.flatnonzero(own[i]), sorted(path))
+            assert leaves[i, t] == node
+
+
+def test_importances_are_risk_reductions(blobs):
+    X, labelled, _ = blobs
+    tree = PUDecisionTreeClassifier(0.4, max_depth=4).fit(X, labelled)
+    f = tree._forest
+    plain, normalized = np.zeros(6), np.zeros(6)
+    for i in np.flatnonzero(f.feature >= 0):
+        nodes = [i, f.left[i], f.left[i] + 1]
+        node, left, right = minimum_risk(f.w_p[nodes], f.w_u[nodes])
+        plain[f.feature[i]] += node - left - right
+        normalized[f.feature[i]] += (node - left - right) / f.w_u[i]
+    assert_allclose(tree.feature_importances_, plain)
+    assert_allclose(tree.normalized_feature_importances_, normalized)
+    # uPU adds up: the reductions of all splits are the risk of the root less that of the leaves.
+    upu = PUDecisionTreeClassifier(0.4, risk="upu", loss="savage").fit(X, labelled)
+    f = upu._forest
+    risks = minimum_risk(f.w_p, f.w_u, risk="upu", loss="savage")
+    assert_allclose(upu.feature_importances_.sum(), risks[0] - risks[f.is_leaf].sum())
+    assert plain[:3].min() > plain[3:].max()
+
+
+def test_infinite_reductions_are_counted_and_left_out(blobs):
+    X, labelled, _ = blobs
+    model = PUDecisionTreeClassifier(0.4, risk="upu", loss="logistic").fit(X, labelled)
+    assert model.infinite_reductions_.sum() > 0
+    assert np.isfinite(model.feature_importances_).all()
+    leaves = model._forest.is_leaf
+    r = minimum_risk(model._forest.w_p, model._forest.w_u, risk="upu", loss="logistic")
+    assert (r[leaves] == -np.inf).any()
+    nnpu = PUDecisionTreeClassifier(0.4).fit(X, labelled)
+    assert_array_equal(nnpu.infinite_reductions_, 0)
+
+
+@pytest.mark.parametrize("risk", ["nnpu", "upu", "pn"])
+@pytest.mark.parametrize("voting", ["hard", "soft"])
+@pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
+def test_another_prior(risk, voting, scenario, blobs):
+    """The same trees, their leaves labelled under the other prior: computed here from counts."""
+    X, labelled, _ = blobs
+    model = PUExtraTreesClassifier(
+        0.4, risk=risk, voting=voting, scenario=scenario, n_estimators=5, random_state=0,
+        min_samples_leaf=10,
+    ).fit(X, labelled)  # fmt: skip
+    before = model.predict_proba(X)
+    other = model.with_prior(0.7)
+    n_l, n_u = labelled.sum(), (labelled == 0).sum()
+    expected = []
+    for tree in model.estimators_:
+        f, leaf = tree._forest, tree.apply(X)
+        p, u = f.n_labelled[leaf], f.n_unlabelled[leaf]
+        w_p = 0.7 * p / n_l
+        w_u = {
+            "pn": w_p + 0.3 * u / n_u,
+            "case-control": u / n_u,
+            "single-training-set": (p + u) / len(X),
+        }["pn" if risk == "pn" else scenario]
+        share = np.where(w_u > 0, w_p / np.where(w_u > 0, w_u, 1), np.inf)
+        expected.append(share > 0.5 if voting == "hard" else np.clip(share, 0, 1))
+    assert_allclose(other.predict_proba(X)[:, 1], np.mean(expected, axis=0), atol=1e-12)
+    assert other.prior_ == other.prior == 0.7
+    assert model.prior_ == 0.4
+    assert_array_equal(model.predict_proba(X), before)
+    assert_allclose(other.with_prior(0.4).predict_proba(X), before, atol=1e-12)
+    assert np.isfinite(other.feature_importances_).all()
+
+
+def test_another_prior_must_be_possible(blobs):
+    X, labelled, _ = blobs
+    model = PUDecisionTreeClassifier(0.4, scenario="single-training-set").fit(X, labelled)
+    with pytest.raises(ValueError, match="prior=0.01 is impossible"):
+        model.with_prior(0.01)
+    with pytest.raises(ValueError, match="prior must be a number between 0 and 1"):
+        model.with_prior(1.5)
+    with pytest.raises(TypeError, match="prior must be a number between 0 and 1, got None"):
+        model.with_prior(None)
+    with pytest.raises(NotFittedError):
+        PUDecisionTreeClassifier(0.4).with_prior(0.5)
+
+
+def test_out_of_bag(blobs):
+    import oracle
+    from test_oracle import seed_of
+
+    X, labelled, _ = blobs
+    model = PURandomForestClassifier(
+        0.4, scenario="single-training-set", n_estimators=30, oob_score=True, random_state=3
+    ).fit(X, labelled)
+    order = np.concatenate([np.flatnonzero(labelled), np.flatnonzero(labelled == 0)])
+    total, count = np.zeros(len(X)), np.zeros(len(X))
+    for t, tree in enumerate(model.estimators_):
+        n_l = int(labelled.sum())
+        sample = oracle.draw_sample(
+            oracle.tree_key(seed_of(3), t), n_l, len(X),
+            replace=True, together=True, labelled=n_l, unlabelled=len(X) - n_l,
+        )  # fmt: skip
+        held_out = np.setdiff1d(np.arange(len(X)), order[sample])
+        total[held_out] += tree.decision_function(X[held_out])
+        count[held_out] += 1
+    assert_allclose(model.oob_decision_function_, total / count, atol=1e-12)
+
+
+@pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
+@pytest.mark.parametrize("risk", ["nnpu", "upu"])
+def test_out_of_bag_risk_estimates_the_error_rate(scenario, risk):
+    rng = np.random.default_rng(5)
+
+    def cloud(y):
+        return rng.normal(size=(len(y), 4)) + 1.2 * y[:, None]
+
+    y = rng.random(8000) < 0.4
+    X, labelled = make_pu(cloud(y), y, scenario="single-training-set", random_state=0)
+    if scenario == "case-control":
+        X = np.concatenate([cloud(np.ones(1500)), X])
+        labelled = np.repeat([1, 0], [1500, 8000])
+    model = PURandomForestClassifier(
+        0.4, scenario=scenario, risk=risk, loss="logistic", oob_score=True, min_samples_leaf=10,
+        n_estimators=50, random_state=0,
+    ).fit(X, labelled)  # fmt: skip
+    assert model.oob_risk_ == pytest.approx(1 - model.score(cloud(y), y), abs=0.02)
+
+
+def test_out_of_bag_of_rows_never_held_out(blobs):
+    X, labelled, _ = blobs
+    model = PUExtraTreesClassifier(0.4, n_estimators=50, max_unlabeled=0.5, oob_score=True)
+    model.fit(X, labelled)
+    assert_array_equal(np.isnan(model.oob_decision_function_), labelled == 1)
+    assert np.isnan(model.oob_risk_)
+    with pytest.raises(ValueError, match="oob_score=True needs trees that do not see every row"):
+        PUExtraTreesClassifier(0.4, oob_score=True).fit(X, labelled)
+    with pytest.raises(AttributeError, match="oob_score=True"):
+        PUExtraTreesClassifier(0.4).fit(X, labelled).oob_risk_  # noqa: B018
+    assert not hasattr(model.with_prior(0.5), "oob_risk_")
+
+
+def test_weighted_out_of_bag_risk(blobs):
+    """Unlabelled rows that weigh nothing to speak of: what is left is the mean over the rest."""
+    X, labelled, _ = blobs
+    weight = np.where(X[:, 5] > 0, 1.0, 1e-9)
+    model = PURandomForestClassifier(0.4, n_estimators=60, oob_score=True, random_state=0)
+    model.fit(X, labelled, weight)
+    positive = model.oob_decision_function_ > 0
+    heavy = weight == 1
+    r, q = (positive[heavy & (labelled == k)].mean() for k in (1, 0))
+    assert model.oob_risk_ == pytest.approx(0.4 * (1 - r) + max(0, q - 0.4 * r), abs=1e-6)
+
+
+def test_model_is_immutable_and_versioned(forest):
+    with pytest.raises(ValueError, match="read-only"):
+        forest._forest.threshold[0] = 1
+    state = forest._forest.__getstate__()
+    again = Forest.__new__(Forest)
+    with pytest.raises(ValueError, match="format version 99"):
+        again.__setstate__(state | {"version": 99})
+    loaded = pickle.loads(pickle.dumps(forest._forest))
+    assert not loaded.threshold.flags.writeable
+
+
+def test_bytes_per_node(forest):
+    """Forty bytes a node, whatever else a model holds."""
+    f = forest._forest
+    assert sum(a.nbytes for n, a in f._arrays().items() if n != "offset") == 40 * len(f.feature)
+
+
+def test_core_refuses_wrong_shapes(forest, blobs):
+    X, labelled, _ = blobs
+    predictor = forest._forest.predictor("hard")
+    with pytest.raises(ValueError, match="X has 3 features, but 6 were expected"):
+        predictor.mean(X[:, :3].copy(), 1)
+    rows = _core.TrainingRows(np.arange(5, dtype=np.uint32), 2, np.ones(1), np.ones(5))
+    with pytest.raises(ValueError, match="weights must match"):
+        _core.train(X, rows, _core.TrainParams())
+    rows = _core.TrainingRows(np.array([0, 10**6], dtype=np.uint32), 1)
+    with pytest.raises(ValueError, match="outside X"):
+        _core.train(X, rows, _core.TrainParams())

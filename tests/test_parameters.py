@@ -1,0 +1,242 @@
+"""Every parameter changes the result, in the way it says."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from puforest import (
+    PUDecisionTreeClassifier,
+    PUExtraTreeClassifier,
+    PUExtraTreesClassifier,
+    PURandomForestClassifier,
+)
+
+FORESTS = (PUExtraTreesClassifier, PURandomForestClassifier)
+TREES = (PUDecisionTreeClassifier, PUExtraTreeClassifier)
+ALL = FORESTS + TREES
+
+
+def fitted(cls, data, **params):
+    X, labelled, _ = data
+    given = {"prior": 0.4, "random_state": 0} | ({"n_estimators": 8} if cls in FORESTS else {})
+    return cls(**given | params).fit(X, labelled)
+
+
+def same_trees(a, b):
+    a, b = a._forest, b._forest
+    return a.offset.tolist() == b.offset.tolist() and all(
+        np.array_equal(getattr(a, name), getattr(b, name)) for name in ("feature", "threshold")
+    )
+
+
+CHANGES = {
+    "prior": 0.6,
+    "scenario": "single-training-set",
+    "risk": "upu",
+    "loss": "logistic",
+    "max_features": 1,
+    "max_depth": 2,
+    "min_samples_split": 60,
+    "min_samples_leaf": 30,
+    "min_risk_reduction": 0.01,
+    "max_leaf_nodes": 4,
+}
+
+
+@pytest.mark.parametrize(("name", "value"), CHANGES.items())
+@pytest.mark.parametrize("cls", ALL)
+def test_parameters_of_all_change_the_trees(cls, name, value, blobs):
+    assert not same_trees(fitted(cls, blobs), fitted(cls, blobs, **{name: value}))
+
+
+@pytest.mark.parametrize("cls", FORESTS)
+@pytest.mark.parametrize("change", [{"max_samples": 20}, {"max_unlabeled": 50}], ids=str)
+def test_parameters_of_forests_change_the_trees(cls, change, blobs):
+    assert not same_trees(fitted(cls, blobs), fitted(cls, blobs, **change))
+    opposite = not cls().bootstrap
+    assert not same_trees(fitted(cls, blobs), fitted(cls, blobs, bootstrap=opposite))
+
+
+@pytest.mark.parametrize("cls", [PUExtraTreeClassifier, *FORESTS])
+def test_random_state_changes_the_trees(cls, blobs):
+    assert same_trees(fitted(cls, blobs), fitted(cls, blobs))
+    assert not same_trees(fitted(cls, blobs), fitted(cls, blobs, random_state=1))
+    again = [fitted(cls, blobs, random_state=np.random.RandomState(0)) for _ in range(2)]
+    assert same_trees(*again)
+    assert not same_trees(fitted(cls, blobs, random_state=None), fitted(cls, blobs))
+
+
+def test_random_state_chooses_the_features_of_a_decision_tree(blobs):
+    trees = [
+        fitted(PUDecisionTreeClassifier, blobs, max_features=1, random_state=s) for s in (0, 1)
+    ]
+    assert not same_trees(*trees)
+
+
+@pytest.mark.parametrize("cls", [PUExtraTreeClassifier, PUExtraTreesClassifier])
+def test_more_thresholds_find_better_splits(cls, blobs):
+    one, many = (fitted(cls, blobs, n_thresholds=t, max_depth=1) for t in (1, 200))
+    assert many.feature_importances_.sum() > one.feature_importances_.sum()
+
+
+@pytest.mark.parametrize(
+    ("value", "d", "expected"),
+    [
+        ("sqrt", 6, 3), ("sqrt", 9, 3), ("log2", 9, 4), ("log2", 1, 1),
+        (2, 6, 2), (0.5, 5, 3), (1.0, 5, 5), (None, 5, 5),
+    ],
+)  # fmt: skip
+def test_max_features(value, d, expected):
+    """As many features are tried at the root as asked for: count by what the best one is."""
+    rng = np.random.default_rng(0)
+    labelled = np.arange(40) < 20
+    # Feature j separates the classes the better the smaller j is, so the best of a random
+    # choice of k out of d features is feature 0 with probability k / d.
+    noise = rng.permuted(np.tile(np.arange(40), (d, 1)), axis=1).T < 3 * np.arange(d)
+    X = np.where(noise, 1 - labelled[:, None], labelled[:, None]).astype(float)
+    forest = PUExtraTreesClassifier(
+        risk="pn", max_features=value, max_depth=1, n_estimators=2000, random_state=0
+    ).fit(X, labelled)
+    roots = forest._forest.feature[forest._forest.offset[:-1]]
+    assert (roots == 0).mean() == pytest.approx(expected / d, abs=0.04)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_sizes_are_respected(cls, blobs):
+    n = len(blobs[0])
+    plain = cls in TREES or not cls().bootstrap
+    forest = fitted(cls, blobs, min_samples_leaf=25)._forest
+    rows = forest.n_labelled + forest.n_unlabelled
+    assert rows.min() >= 25
+    share = fitted(cls, blobs, min_samples_leaf=25 / n)
+    assert same_trees(share, fitted(cls, blobs, min_samples_leaf=25))
+    forest = fitted(cls, blobs, min_samples_split=0.2)._forest
+    inner = (forest.n_labelled + forest.n_unlabelled)[forest.feature >= 0]
+    assert inner.min() >= 0.2 * n if plain else inner.min() >= 0.19 * n
+    assert fitted(cls, blobs, max_depth=3).get_depth() == 3
+    assert fitted(cls, blobs).get_depth() > 3
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_min_risk_reduction_is_respected(cls, blobs):
+    model = fitted(cls, blobs, min_risk_reduction=0.004)
+    _, reductions = model._forest.reductions("nnpu", "quadratic")
+    assert reductions.min() >= 0.004 - 1e-12
+    _, reductions = fitted(cls, blobs)._forest.reductions("nnpu", "quadratic")
+    assert reductions.min() < 0.004
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_best_first_growth_makes_the_most_valuable_splits(cls, blobs):
+    """A tree of k leaves is part of the full tree, and no open leaf beats a split made."""
+    full = fitted(cls, blobs, max_leaf_nodes=10**6)
+    depth_first = fitted(cls, blobs)
+    assert full.get_n_leaves() == depth_first.get_n_leaves()
+    assert np.sort(full._forest.threshold).tolist() == np.sort(
+        depth_first._forest.threshold
+    ).tolist()  # fmt: skip
+    previous = 0.0
+    for k in (2, 5, 12):
+        part = fitted(cls, blobs, max_leaf_nodes=k)
+        assert part.get_n_leaves() == k * part._forest.n_trees
+        assert set(part._forest.threshold) <= set(full._forest.threshold)
+        reduced = part.feature_importances_.sum()
+        assert reduced > previous
+        previous = reduced
+
+
+def test_best_first_beats_depth_first_of_the_same_size(blobs):
+    X, labelled, _ = blobs
+    best = PUDecisionTreeClassifier(0.4, max_leaf_nodes=8).fit(X, labelled)
+    level = PUDecisionTreeClassifier(0.4, max_depth=3).fit(X, labelled)
+    assert level.get_n_leaves() <= 8
+    assert best.feature_importances_.sum() >= level.feature_importances_.sum()
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_voting(cls, blobs):
+    X, *_ = blobs
+    hard, soft = (fitted(cls, blobs, voting=v, min_samples_leaf=20) for v in ("hard", "soft"))
+    assert same_trees(hard, soft)
+    assert not np.array_equal(hard.predict_proba(X), soft.predict_proba(X))
+    votes, shares = [], []
+    for tree in hard.estimators_ if cls in FORESTS else [hard]:
+        leaf = tree.apply(X)
+        w_p, w_u = tree._forest.w_p[leaf], tree._forest.w_u[leaf]
+        votes.append(np.where(2 * w_p > w_u, 1, -1))
+        shares.append(np.clip(np.divide(w_p, w_u, where=w_u > 0, out=np.ones(len(X))), 0, 1))
+    np.testing.assert_allclose(hard.decision_function(X), np.mean(votes, axis=0), atol=1e-15)
+    np.testing.assert_allclose(soft.predict_proba(X)[:, 1], np.mean(shares, axis=0), atol=1e-15)
+
+
+@pytest.mark.parametrize("cls", FORESTS)
+def test_n_estimators_and_max_samples(cls, blobs):
+    model = fitted(cls, blobs, n_estimators=3, max_samples=7, max_unlabeled=0.1)
+    forest = model._forest
+    assert forest.n_trees == len(model.estimators_) == 3
+    roots = forest.offset[:-1]
+    assert_array_equal(forest.n_labelled[roots], 7)
+    assert_array_equal(forest.n_unlabelled[roots], np.ceil(0.1 * (blobs[1] == 0).sum()))
+
+
+@pytest.mark.parametrize("cls", FORESTS)
+def test_a_bootstrap_of_one_training_set_draws_rows_together(cls, blobs):
+    X, labelled, _ = blobs
+    for scenario, fixed in (("case-control", True), ("single-training-set", False)):
+        forest = fitted(cls, blobs, bootstrap=True, scenario=scenario)._forest
+        roots = forest.offset[:-1]
+        assert (len(set(forest.n_labelled[roots])) == 1) == fixed
+        assert_array_equal(forest.n_labelled[roots] + forest.n_unlabelled[roots], len(X))
+        np.testing.assert_allclose(forest.w_p[roots], 0.4)
+        np.testing.assert_allclose(forest.w_u[roots], 1)
+
+
+def test_n_jobs_changes_the_threads_and_nothing_else(blobs):
+    """More work is under way at once with more threads: seen in what the system counts."""
+    one, two = (fitted(PUExtraTreesClassifier, blobs, n_jobs=n) for n in (1, 2))
+    assert same_trees(one, two)
+    assert one._n_threads() == 1
+    assert two._n_threads() == 2
+    assert fitted(PUExtraTreesClassifier, blobs, n_jobs=-1)._n_threads() >= 1
+
+
+@pytest.mark.parametrize("cls", FORESTS)
+def test_verbose_reports_progress(cls, blobs, capsys):
+    fitted(cls, blobs)
+    assert capsys.readouterr() == ("", "")
+    fitted(cls, blobs, verbose=1)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.endswith(" s\n")
+    assert "puforest: 8/8 trees" in err
+
+
+def test_progress_speaks_at_most_once_an_interval(capsys):
+    from puforest._progress import Progress
+
+    progress = Progress(interval=3600)
+    for done in range(5):
+        progress(done, 5)
+    assert capsys.readouterr().err == ""
+    progress = Progress(interval=0)
+    progress(2, 5)
+    assert capsys.readouterr().err.startswith("puforest: 2/5 trees, ")
+
+
+@pytest.mark.parametrize("cls", FORESTS)
+def test_warm_start_adds_trees(cls, blobs):
+    X, labelled, _ = blobs
+    whole = fitted(cls, blobs, oob_score=True, max_unlabeled=0.5)
+    grown = fitted(cls, blobs, n_estimators=3, warm_start=True, oob_score=True, max_unlabeled=0.5)
+    first = grown.estimators_[0]
+    grown.set_params(n_estimators=8).fit(X, labelled)
+    assert same_trees(whole, grown)
+    assert same_trees(first, grown.estimators_[0])
+    assert_array_equal(whole.oob_decision_function_, grown.oob_decision_function_)
+    with pytest.warns(UserWarning, match="adds no trees"):
+        grown.fit(X, labelled)
+    assert same_trees(whole, grown)
+    with pytest.raises(ValueError, match="n_estimators=2 is less than the 8 trees"):
+        grown.set_params(n_estimators=2).fit(X, labelled)
+    grown.set_params(warm_start=False).fit(X, labelled)
+    assert grown._forest.n_trees == 2
