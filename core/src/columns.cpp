@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -177,6 +179,38 @@ private:
     std::vector<Row> start_;
 };
 
+// Fill by_row. The widest codes come first in a row, so that all are aligned.
+void store_by_row(Columns& columns, unsigned n_threads, const Poll& poll) {
+    std::uint32_t bytes = 0;
+    for (const unsigned width : {4u, 2u, 1u}) {
+        for (Column& column : columns.column) {
+            if (column.width_ != width) continue;
+            column.offset_ = bytes;
+            bytes += width;
+        }
+    }
+    columns.row_bytes = (std::size_t{bytes} + 3) / 4 * 4;
+    columns.by_row =
+        std::make_unique_for_overwrite<std::byte[]>(columns.row_bytes * columns.n_rows);
+    constexpr std::size_t kRows = 256;  // a block of rows that fits the second-level cache
+    const std::size_t n_blocks = (columns.n_rows + kRows - 1) / kRows;
+    run_tasks(
+        n_blocks, n_threads,
+        [&](std::size_t block, const StopFlag&) {
+            const std::size_t first = block * kRows;
+            const std::size_t last = std::min<std::size_t>(first + kRows, columns.n_rows);
+            for (const Column& column : columns.column) {
+                std::byte* const target = columns.by_row.get() + column.offset();
+                column.visit([&](const auto* codes) {
+                    for (std::size_t i = first; i < last; ++i) {
+                        std::memcpy(target + i * columns.row_bytes, codes + i, sizeof(*codes));
+                    }
+                });
+            }
+        },
+        poll);
+}
+
 template <class Real>
 Columns encode(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labelled,
                unsigned n_threads, const Poll& poll) {
@@ -194,20 +228,26 @@ Columns encode(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t 
     result.column.resize(x.cols);
     result.n_labelled = n_labelled;
     result.n_rows = static_cast<std::uint32_t>(n);
-    const auto encode_block = [&](std::size_t block, const StopFlag& stop) {
-        const std::size_t first = block * width;
-        const std::size_t last = std::min(first + width, x.cols);
-        std::vector<Real> copy(n * (last - first));
-        for (std::size_t i = 0; i < n; ++i) {
-            for (std::size_t j = first; j < last; ++j)
-                copy[(j - first) * n + i] = x.at(order[i], j);
-        }
+    std::atomic<std::size_t> next{0};
+    const auto encode_blocks = [&](std::size_t, const StopFlag& stop) {
+        std::vector<Real> copy(n * width);
         ColumnEncoder<Real> encoder;
-        for (std::size_t j = first; j < last && !stop; ++j) {
-            result.column[j] = encoder.encode(std::span(copy).subspan((j - first) * n, n));
+        for (std::size_t block; (block = next++) < n_blocks && !stop;) {
+            const std::size_t first = block * width;
+            const std::size_t last = std::min(first + width, x.cols);
+            for (std::size_t i = 0; i < n; ++i) {
+                for (std::size_t j = first; j < last; ++j) {
+                    copy[(j - first) * n + i] = x.at(order[i], j);
+                }
+            }
+            for (std::size_t j = first; j < last && !stop; ++j) {
+                result.column[j] = encoder.encode(std::span(copy).subspan((j - first) * n, n));
+            }
         }
     };
-    run_tasks(n_blocks, n_threads, encode_block, poll);
+    const std::size_t n_workers = std::min<std::size_t>(n_blocks, std::max(1u, n_threads));
+    run_tasks(n_workers, n_threads, encode_blocks, poll);
+    store_by_row(result, n_threads, poll);
     return result;
 }
 

@@ -21,6 +21,15 @@ void gather(const CodeType* codes, const Row* rows, std::size_t n, CodeType* out
     for (std::size_t i = 0; i < n; ++i) out[i] = codes[rows[i]];
 }
 
+// The same where the code of row r is at `first + r * stride` bytes.
+template <class CodeType>
+void gather(const std::byte* first, std::size_t stride, const Row* rows, std::size_t n,
+            CodeType* out) {
+    for (std::size_t i = 0; i < n; ++i) {
+        out[i] = *reinterpret_cast<const CodeType*>(first + rows[i] * stride);
+    }
+}
+
 template <class CodeType>
 CodeRange range(const CodeType* codes, std::size_t n) {
     CodeType low = std::numeric_limits<CodeType>::max();

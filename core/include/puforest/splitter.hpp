@@ -110,8 +110,18 @@ private:
         const std::size_t n_labelled = rows_.labelled.size();
         if (buffer_.size() < n * sizeof(CodeType)) buffer_.resize(n * sizeof(CodeType));
         auto* const here = reinterpret_cast<CodeType*>(buffer_.data());
-        gather(codes, rows_.labelled.data(), n_labelled, here);
-        gather(codes, rows_.unlabelled.data(), rows_.unlabelled.size(), here + n_labelled);
+        const auto fetch = [&](std::span<const Row> rows, CodeType* out) {
+            const Columns& columns = context_.columns;
+            if (n * columns.row_bytes <= kRowMajorBytes) {
+                const std::byte* const first =
+                    columns.by_row.get() + columns.column[feature].offset();
+                gather(first, columns.row_bytes, rows.data(), rows.size(), out);
+            } else {
+                gather(codes, rows.data(), rows.size(), out);
+            }
+        };
+        fetch(rows_.labelled, here);
+        fetch(rows_.unlabelled, here + n_labelled);
         const CodeRange codes_range = range(here, n);
         if (codes_range.low == codes_range.high) return false;
         if (context_.params.thresholds == Thresholds::Random) {
@@ -218,6 +228,10 @@ private:
         if (reduction < context_.params.min_risk_reduction) return;
         if (!best_ || reduction > best_->reduction) best_ = {feature, code, threshold, reduction};
     }
+
+    // Nodes whose rows take at most this much of Columns::by_row read from there: what a usual
+    // second-level cache holds.
+    static constexpr std::size_t kRowMajorBytes = std::size_t{512} << 10;
 
     // A histogram wins over sorting while it has at most this many bins for each row.
     static constexpr std::size_t kBinsPerRow = 4;
