@@ -46,11 +46,16 @@ def test_row_order(model, risk, blobs):
 
 @pytest.mark.parametrize("loss", ["quadratic", "logistic"])
 def test_column_order(loss, blobs):
-    """All features are tried, so their order can only matter between equally good splits."""
+    """All features are tried, so their order can only matter between equally good splits.
+
+    Random weights see to it that there are none.
+    """
     X, labelled, _ = blobs
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
     order = np.array([3, 5, 0, 2, 1, 4])
     model = PUDecisionTreeClassifier(risk="pn", loss=loss, min_samples_leaf=25)
-    straight, swapped = clone(model).fit(X, labelled), clone(model).fit(X[:, order], labelled)
+    straight = clone(model).fit(X, labelled, weight)
+    swapped = clone(model).fit(X[:, order], labelled, weight)
     assert_array_equal(straight.predict(X), swapped.predict(X[:, order]))
     assert_allclose(straight.feature_importances_[order], swapped.feature_importances_)
 

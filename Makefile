@@ -1,0 +1,76 @@
+# Every command of the README. Each sets up what it needs in .venv first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --quiet --disable-pip-version-check
+CORE := $(wildcard core/src/*.cpp core/include/puforest/*.hpp) CMakeLists.txt
+PACKAGE := $(shell find src -type f -not -name '*.pyc')
+CPP := $(wildcard core/src/*.cpp core/include/puforest/*.hpp core/tests/*)
+PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
+
+.PHONY: demo test test-python test-core lint format coverage clean
+
+demo: $(VENV)/installed
+	$(BIN)/python examples/demo.py
+
+test: lint test-core test-python
+
+test-python: $(VENV)/installed-dev
+	$(PYTEST) --cov --cov-report=term
+
+# The C++ tests plain, under AddressSanitizer and UBSan, and under ThreadSanitizer.
+test-core: build/core/plain/passed build/core/address,undefined/passed build/core/thread/passed
+
+build/core/%/passed: $(CPP) CMakeLists.txt $(VENV)/tools
+	$(BIN)/cmake -G Ninja -S . -B $(@D) -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+	  -DPUFOREST_PYTHON=OFF -DPUFOREST_TESTS=ON -DPUFOREST_SANITIZE=$(filter-out plain,$*) \
+	  > $(@D).log
+	$(BIN)/cmake --build $(@D) > $(@D).log || { cat $(@D).log; exit 1; }
+	$(@D)/core_tests
+	touch $@
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror $(CPP)
+
+format: $(VENV)/tools
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CPP)
+
+# Lines and branches of the package and of the core that the Python and C++ tests reach.
+coverage: $(VENV)/installed-dev
+	rm -rf build/coverage
+	$(PIP) install --no-build-isolation --no-deps --target build/coverage/site \
+	  -Cbuild-dir=build/coverage/python -Ccmake.define.PUFOREST_COVERAGE=ON .
+	PYTHONPATH=build/coverage/site $(PYTEST) --cov --cov-report=term
+	$(BIN)/cmake -G Ninja -S . -B build/coverage/core -DPUFOREST_PYTHON=OFF -DPUFOREST_TESTS=ON \
+	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DPUFOREST_COVERAGE=ON > build/coverage/log
+	$(BIN)/cmake --build build/coverage/core > build/coverage/log
+	build/coverage/core/core_tests
+	$(BIN)/gcovr --root . --filter core/src --filter core/include \
+	  --exclude-throw-branches build/coverage
+
+$(VENV)/pip:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade pip
+	touch $@
+
+# As a user installs it: needs a compiler, brings everything else.
+$(VENV)/installed: $(VENV)/pip pyproject.toml $(CORE) $(PACKAGE)
+	$(PIP) install .
+	touch $@
+
+$(VENV)/tools: $(VENV)/pip pyproject.toml
+	$(PIP) install --group dev
+	touch $@
+
+# The same package, built in build/python, so that the next build compiles only what changed.
+$(VENV)/installed-dev: $(VENV)/tools pyproject.toml $(CORE) $(PACKAGE)
+	$(PIP) install --no-build-isolation -Cbuild-dir=build/python .
+	touch $@
+
+clean:
+	rm -rf build $(VENV)
