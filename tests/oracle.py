@@ -6,6 +6,7 @@ the same random streams as the core, so that both see the same candidates.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 
@@ -162,9 +163,9 @@ class Tree:
             self.grow_best_first(max_leaf_nodes)
 
     def masses(self, rows):
-        l, u = rows[self.labelled[rows]], rows[~self.labelled[rows]]
-        w_p = self.factor_p * math.fsum(self.positive[l])
-        w_u = self.factor_l * math.fsum(self.sample[l]) + self.factor_u * math.fsum(self.sample[u])
+        p, u = rows[self.labelled[rows]], rows[~self.labelled[rows]]
+        w_p = self.factor_p * math.fsum(self.positive[p])
+        w_u = self.factor_l * math.fsum(self.sample[p]) + self.factor_u * math.fsum(self.sample[u])
         return w_p, w_u
 
     def node(self, rows, key, depth, features):
@@ -242,7 +243,7 @@ class Tree:
         if self.thresholds == "random":
             low, high = values[0], values[-1]
             return [between(low, high, rng.uniform()) for _ in range(self.n_thresholds)]
-        return [between(a, b, 0.5) for a, b in zip(values[:-1], values[1:], strict=True)]
+        return [between(a, b, 0.5) for a, b in itertools.pairwise(values)]
 
     def reduction(self, node, feature, t):
         goes_left = self.X[node.rows, feature] <= t

@@ -147,7 +147,7 @@ def test_another_prior(risk, voting, scenario, blobs):
 def test_another_prior_must_be_possible(blobs):
     X, labelled, _ = blobs
     model = PUDecisionTreeClassifier(0.4, scenario="single-training-set").fit(X, labelled)
-    with pytest.raises(ValueError, match="prior=0.01 is impossible"):
+    with pytest.raises(ValueError, match=r"prior=0.01 is impossible"):
         model.with_prior(0.01)
     with pytest.raises(ValueError, match="prior must be a number between 0 and 1"):
         model.with_prior(1.5)
@@ -242,7 +242,7 @@ def test_bytes_per_node(forest):
 
 
 def test_core_refuses_wrong_shapes(forest, blobs):
-    X, labelled, _ = blobs
+    X, *_ = blobs
     predictor = forest._forest.predictor("hard")
     with pytest.raises(ValueError, match="X has 3 features, but 6 were expected"):
         predictor.mean(X[:, :3].copy(), 1)

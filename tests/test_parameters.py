@@ -92,7 +92,8 @@ def test_max_features(value, d, expected):
     labelled = np.arange(40) < 20
     # Feature j separates the classes the better the smaller j is, so the best of a random
     # choice of k out of d features is feature 0 with probability k / d.
-    noise = rng.permuted(np.tile(np.arange(40), (d, 1)), axis=1).T < 3 * np.arange(d)
+    rank = rng.permuted(np.tile(np.arange(40), (d, 1)), axis=1).T
+    noise = rank < 3 * np.arange(d)
     X = np.where(noise, 1 - labelled[:, None], labelled[:, None]).astype(float)
     forest = PUExtraTreesClassifier(
         risk="pn", max_features=value, max_depth=1, n_estimators=2000, random_state=0
@@ -181,7 +182,7 @@ def test_n_estimators_and_max_samples(cls, blobs):
 
 @pytest.mark.parametrize("cls", FORESTS)
 def test_a_bootstrap_of_one_training_set_draws_rows_together(cls, blobs):
-    X, labelled, _ = blobs
+    X, *_ = blobs
     for scenario, fixed in (("case-control", True), ("single-training-set", False)):
         forest = fitted(cls, blobs, bootstrap=True, scenario=scenario)._forest
         roots = forest.offset[:-1]

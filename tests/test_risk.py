@@ -186,7 +186,7 @@ def test_classification_risk_is_the_error_rate_on_known_labels():
 
 @pytest.mark.parametrize("function", [minimum_risk, lambda p, u, **k: node_risk(1, p, u, **k)])
 def test_unknown_names_are_named(function):
-    with pytest.raises(ValueError, match="risk must be one of .* got 'pu'"):
+    with pytest.raises(ValueError, match=r"risk must be one of .* got 'pu'"):
         function(0.1, 0.2, risk="pu")
-    with pytest.raises(ValueError, match="loss must be one of .* got 'squared'"):
+    with pytest.raises(ValueError, match=r"loss must be one of .* got 'squared'"):
         function(0.1, 0.2, loss="squared")

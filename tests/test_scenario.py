@@ -84,7 +84,7 @@ def test_missing_prior_says_what_to_do():
         masses(prior=None)
     with pytest.raises(ValueError, match=r"prior=None.*single-training-set"):
         masses(prior=None, propensity=np.full(30, 0.5))
-    with pytest.raises(ValueError, match="propensity.*too small"):
+    with pytest.raises(ValueError, match=r"propensity.*too small"):
         masses(scenario="single-training-set", prior=None, propensity=np.full(30, 0.2))
 
 

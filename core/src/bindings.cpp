@@ -23,7 +23,8 @@ template <class Real>
 using In2 = nb::ndarray<const Real, nb::ndim<2>, nb::device::cpu>;
 template <class T>
 using Out = nb::ndarray<nb::numpy, T>;
-using Progress = std::optional<nb::callable>;
+using Progress = std::optional<nb::typed<nb::callable, void(std::size_t, std::size_t)>>;
+using Arrays = nb::typed<nb::dict, nb::str, nb::any>;
 
 template <class Real>
 Matrix<Real> view(const In2<Real>& x) {
@@ -84,7 +85,7 @@ Out<T> concatenate(const std::vector<Tree>& trees, std::vector<T> Tree::* field)
 }
 
 template <class Real>
-nb::dict train_forest(const In2<Real>& x, const TrainingRows& rows, const TrainParams& params,
+Arrays train_forest(const In2<Real>& x, const TrainingRows& rows, const TrainParams& params,
                       const Progress& progress) {
     std::vector<Tree> trees;
     {
@@ -96,7 +97,7 @@ nb::dict train_forest(const In2<Real>& x, const TrainingRows& rows, const TrainP
     std::vector<std::int64_t> offset{0};
     for (const Tree& tree : trees) offset.push_back(offset.back() + tree.size());
     const std::size_t n_offsets = offset.size();
-    nb::dict result;
+    Arrays result;
     result["offset"] = own(std::move(offset), {n_offsets});
     result["feature"] = concatenate(trees, &Tree::feature);
     result["threshold"] = concatenate(trees, &Tree::threshold);

@@ -133,7 +133,7 @@ class PUForestClassifier(PUClassifier):
             classification_risk(w_p, w_u, prior=masses.labelled_p, risk=self.risk)
         )
 
-    def with_prior(self, prior: float) -> Self:  # noqa: D102 (inherited)
+    def with_prior(self, prior: float) -> Self:
         other = super().with_prior(prior)
         other._held_out = None
         return other
