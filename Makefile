@@ -3,9 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --quiet --disable-pip-version-check
-CORE := $(wildcard core/src/*.cpp core/include/puforest/*.hpp) CMakeLists.txt
+CORE := $(wildcard core/src/* core/include/puforest/*) CMakeLists.txt
 PACKAGE := $(shell find src -type f -not -name '*.pyc')
-CPP := $(wildcard core/src/*.cpp core/include/puforest/*.hpp core/tests/*)
+CPP := $(wildcard core/src/* core/include/puforest/* core/tests/*)
 PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 
 .PHONY: demo test test-python test-core lint format coverage clean

@@ -86,7 +86,7 @@ Out<T> concatenate(const std::vector<Tree>& trees, std::vector<T> Tree::* field)
 
 template <class Real>
 Arrays train_forest(const In2<Real>& x, const TrainingRows& rows, const TrainParams& params,
-                      const Progress& progress) {
+                    const Progress& progress) {
     std::vector<Tree> trees;
     {
         const RowWeights weights = rows.weights();

@@ -3,36 +3,11 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "puforest/builder.hpp"
+#include "grow.hpp"
 #include "puforest/columns.hpp"
-#include "puforest/risk.hpp"
 
 namespace puforest {
 namespace {
-
-// Call use.template operator()<NodeRisk<...>>() for the risk and loss asked for: the only place
-// where the enums become types.
-template <class Loss, class Use>
-auto with_estimator(Risk risk, Use&& use) {
-    if (risk == Risk::uPU) return use.template operator()<NodeRisk<Loss, false>>();
-    return use.template operator()<NodeRisk<Loss, true>>();
-}
-
-template <class Use>
-auto dispatch(Risk risk, Loss loss, Use&& use) {
-    switch (loss) {
-        case Loss::Quadratic: return with_estimator<QuadraticLoss>(risk, use);
-        case Loss::Logistic: return with_estimator<LogisticLoss>(risk, use);
-        case Loss::Savage: return with_estimator<SavageLoss>(risk, use);
-        case Loss::Sigmoid: return with_estimator<SigmoidLoss>(risk, use);
-        case Loss::ZeroOne: return with_estimator<ZeroOneLoss>(risk, use);
-        case Loss::Ramp: return with_estimator<RampLoss>(risk, use);
-        case Loss::Hinge: return with_estimator<HingeLoss>(risk, use);
-        case Loss::DoubleHinge: return with_estimator<DoubleHingeLoss>(risk, use);
-        case Loss::Exponential: return with_estimator<ExponentialLoss>(risk, use);
-    }
-    throw std::invalid_argument("unknown loss");
-}
 
 template <class Real>
 void check(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labelled,
@@ -66,18 +41,15 @@ std::vector<Tree> train(const Matrix<Real>& x, std::span<const Row> order, std::
     };
     const Columns columns = encode(x, order, n_labelled, params.n_threads, poll_before_trees);
     std::vector<Tree> trees(params.n_trees);
-    dispatch(params.risk, params.loss, [&]<class NodeRiskType>() {
-        run_tasks(
-            params.n_trees, params.n_threads,
-            [&](std::size_t i, const StopFlag& stop) {
-                const auto tree = params.first_tree + static_cast<std::uint32_t>(i);
-                trees[i] =
-                    weights.uniform()
-                        ? Builder<NodeRiskType, Counts>(columns, weights, params, tree, stop).grow()
-                        : Builder<NodeRiskType, Sums>(columns, weights, params, tree, stop).grow();
-            },
-            poll);
-    });
+    const Growth growth{columns, weights, params};
+    run_tasks(
+        params.n_trees, params.n_threads,
+        [&](std::size_t i, const StopFlag& stop) {
+            const auto tree = params.first_tree + static_cast<std::uint32_t>(i);
+            trees[i] = weights.uniform() ? grow_tree<Counts>(growth, tree, stop)
+                                         : grow_tree<Sums>(growth, tree, stop);
+        },
+        poll);
     return trees;
 }
 

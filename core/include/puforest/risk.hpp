@@ -9,7 +9,7 @@
 // R* is 0 where W_n = 0 or W_p = 0 < W_n: one sign has no mass to lose. The non-negative
 // estimator (nnPU) replaces W_n by max(0, W_n), so there only `mixed` remains.
 //
-// A new loss is a struct here, a line in `dispatch` (train.cpp) and a row in risk.py.
+// A new loss is a struct here, a line in `grow_tree` (grow.hpp) and a row in risk.py.
 #pragma once
 
 #include <algorithm>
