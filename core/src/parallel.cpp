@@ -24,22 +24,32 @@ void run_tasks(std::size_t n_tasks, unsigned n_threads,
     // Guarded by the mutex.
     std::size_t done = 0;
     std::size_t running = 0;
+    std::size_t ready = 0;
+    bool started = false;
     std::exception_ptr failure;
 
     const auto work = [&] {
+        {
+            // Exceptions need memory of the thread's own, given at the first use, and the process
+            // ends where there is none left: have it given before the work takes it all.
+            static_cast<void>(std::uncaught_exceptions());
+            std::unique_lock lock(mutex);
+            ++ready;
+            changed.notify_all();
+            changed.wait(lock, [&] { return started; });
+        }
         for (;;) {
             const std::size_t i = next.fetch_add(1);
             if (i >= n_tasks || stop.load(std::memory_order_relaxed)) break;
-            std::exception_ptr caught;
             try {
                 task(i, stop);
+                const std::lock_guard lock(mutex);
+                ++done;
             } catch (...) {
-                caught = std::current_exception();
+                const std::lock_guard lock(mutex);
+                if (!failure) failure = std::current_exception();
                 stop = true;
             }
-            const std::lock_guard lock(mutex);
-            ++done;
-            if (caught && !failure) failure = caught;
         }
         const std::lock_guard lock(mutex);
         --running;
@@ -65,10 +75,14 @@ void run_tasks(std::size_t n_tasks, unsigned n_threads,
     }
     if (threads.empty() && n_tasks > 0) {
         running = 1;
+        started = true;
         work();
     }
 
     std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return ready >= threads.size(); });
+    started = true;
+    changed.notify_all();
     while (running > 0) {
         changed.wait_for(lock, kPollInterval, [&] { return running == 0; });
         if (!poll || stop) continue;

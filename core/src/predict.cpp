@@ -1,6 +1,7 @@
 #include "puforest/predict.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <stdexcept>
 
@@ -11,24 +12,33 @@ namespace puforest {
 namespace {
 
 // Rows are answered in blocks, tree by tree: a tree stays in cache for a whole block.
-constexpr std::size_t kBlock = 256;
+constexpr std::size_t kBlock = 1024;
 
-// Calls of less work than this are answered by the calling thread alone.
-constexpr std::size_t kSmallWork = 20'000;
+// Calls of at most this many steps down a tree are answered by the calling thread alone, which
+// is then deaf to interrupts: a few milliseconds.
+constexpr std::size_t kSmallWork = 400'000;
 
-void for_each_block(std::size_t n_rows, std::size_t n_trees, unsigned n_threads, const Poll& poll,
-                    const std::function<void(std::size_t, std::size_t)>& use) {
-    if (n_rows * n_trees <= kSmallWork) {
-        use(0, n_rows);
+// Consecutive numbers.
+struct Range {
+    std::size_t first;
+    std::size_t last;
+
+    std::size_t size() const { return last - first; }
+    std::size_t operator[](std::size_t k) const { return first + k; }
+};
+
+void for_each_block(std::size_t n_rows, std::size_t steps_per_row, unsigned n_threads,
+                    const Poll& poll, const std::function<void(Range, const StopFlag&)>& use) {
+    const std::size_t n_blocks = (n_rows + kBlock - 1) / kBlock;
+    const auto use_block = [&](std::size_t b, const StopFlag& stop) {
+        use({b * kBlock, std::min((b + 1) * kBlock, n_rows)}, stop);
+    };
+    if (n_rows * steps_per_row <= kSmallWork) {
+        const StopFlag never{false};
+        for (std::size_t b = 0; b < n_blocks; ++b) use_block(b, never);
         return;
     }
-    const std::size_t n_blocks = (n_rows + kBlock - 1) / kBlock;
-    run_tasks(
-        n_blocks, n_threads,
-        [&](std::size_t b, const StopFlag&) {
-            use(b * kBlock, std::min((b + 1) * kBlock, n_rows));
-        },
-        poll);
+    run_tasks(n_blocks, n_threads, use_block, poll);
 }
 
 }  // namespace
@@ -45,12 +55,14 @@ Predictor::Predictor(const ForestArrays& forest, std::uint32_t n_features)
                 forest.offset.back() == static_cast<std::int64_t>(n),
             "the trees of the model do not cover its nodes");
     for (std::size_t t = 0; t + 1 < forest.offset.size(); ++t) {
-        const std::int64_t size = forest.offset[t + 1] - forest.offset[t];
-        require(size > 0 && size <= std::numeric_limits<NodeId>::max() &&
+        require(forest.offset[t] < forest.offset[t + 1] &&
                     forest.offset[t + 1] <= static_cast<std::int64_t>(n),
-                "a tree of the model has no nodes or too many");
+                "the trees of the model do not follow each other");
+        const std::int64_t size = forest.offset[t + 1] - forest.offset[t];
+        require(size <= std::numeric_limits<NodeId>::max(), "a tree of the model is too large");
         const auto first = static_cast<std::size_t>(forest.offset[t]);
         root_.push_back(first);
+        std::vector<std::uint32_t> depth(static_cast<std::size_t>(size));
         for (NodeId i = 0; i < size; ++i) {
             const std::size_t k = first + static_cast<std::size_t>(i);
             const std::int32_t feature = forest.feature[k];
@@ -64,40 +76,62 @@ Predictor::Predictor(const ForestArrays& forest, std::uint32_t n_features)
             require(forest.left[k] > i && forest.left[k] < size - 1,
                     "a node of the model has children outside its tree");
             node_[k] = {forest.threshold[k], feature, forest.left[k]};
+            const auto child = static_cast<std::size_t>(forest.left[k]);
+            depth[child] = depth[child + 1] = depth[static_cast<std::size_t>(i)] + 1;
         }
+        steps_per_row_ += *std::max_element(depth.begin(), depth.end());
     }
 }
 
-template <class Real>
-NodeId Predictor::leaf_of(std::size_t tree, const Matrix<Real>& x, std::size_t row) const {
+// A walk down a tree waits for memory at every step, so all rows of a block walk at once, one
+// step each in turn: their waits overlap. Rows that have reached a leaf drop out.
+template <class Real, class Rows, class Use>
+void Predictor::for_each_leaf(std::size_t tree, const Matrix<Real>& x, const Rows& rows,
+                              const StopFlag& stop, Use&& use) const {
     const Node* const nodes = node_.data() + root_[tree];
-    NodeId i = 0;
-    while (nodes[i].feature != Tree::kLeaf) {
-        const double value = x.at(row, static_cast<std::size_t>(nodes[i].feature));
-        i = nodes[i].left + !(value <= nodes[i].threshold);
+    std::array<NodeId, kBlock> at{};
+    std::array<std::uint16_t, kBlock> walking;
+    std::size_t n_walking = nodes[0].feature == Tree::kLeaf ? 0 : rows.size();
+    for (std::size_t k = 0; k < n_walking; ++k) walking[k] = static_cast<std::uint16_t>(k);
+    while (n_walking > 0 && !stop.load(std::memory_order_relaxed)) {
+        std::size_t still_walking = 0;
+        for (std::size_t w = 0; w < n_walking; ++w) {
+            const std::size_t k = walking[w];
+            const Node& node = nodes[at[k]];
+            const double value = x.at(rows[k], static_cast<std::size_t>(node.feature));
+            const NodeId next = node.left + !(value <= node.threshold);
+            at[k] = next;
+            walking[still_walking] = static_cast<std::uint16_t>(k);
+            still_walking += nodes[next].feature != Tree::kLeaf;
+        }
+        n_walking = still_walking;
     }
-    return i;
+    for (std::size_t k = 0; k < rows.size(); ++k) use(k, at[k]);
 }
 
 template <class Real>
 void Predictor::mean(const Matrix<Real>& x, double* out, unsigned n_threads,
                      const Poll& poll) const {
-    for_each_block(x.rows, n_trees(), n_threads, poll, [&](std::size_t first, std::size_t last) {
-        std::fill(out + first, out + last, 0.0);
+    for_each_block(x.rows, steps_per_row_, n_threads, poll, [&](Range rows, const StopFlag& stop) {
+        std::array<double, kBlock> sum{};
         for (std::size_t t = 0; t < n_trees(); ++t) {
             const Node* const nodes = node_.data() + root_[t];
-            for (std::size_t i = first; i < last; ++i) out[i] += nodes[leaf_of(t, x, i)].threshold;
+            for_each_leaf(t, x, rows, stop,
+                          [&](std::size_t k, NodeId leaf) { sum[k] += nodes[leaf].threshold; });
         }
-        for (std::size_t i = first; i < last; ++i) out[i] /= static_cast<double>(n_trees());
+        for (std::size_t k = 0; k < rows.size(); ++k) {
+            out[rows[k]] = sum[k] / static_cast<double>(n_trees());
+        }
     });
 }
 
 template <class Real>
 void Predictor::leaves(const Matrix<Real>& x, std::int32_t* out, unsigned n_threads,
                        const Poll& poll) const {
-    for_each_block(x.rows, n_trees(), n_threads, poll, [&](std::size_t first, std::size_t last) {
+    for_each_block(x.rows, steps_per_row_, n_threads, poll, [&](Range rows, const StopFlag& stop) {
         for (std::size_t t = 0; t < n_trees(); ++t) {
-            for (std::size_t i = first; i < last; ++i) out[i * n_trees() + t] = leaf_of(t, x, i);
+            for_each_leaf(t, x, rows, stop,
+                          [&](std::size_t k, NodeId leaf) { out[rows[k] * n_trees() + t] = leaf; });
         }
     });
 }
@@ -106,6 +140,7 @@ template <class Real>
 void Predictor::mean_held_out(const Matrix<Real>& x, std::span<const Row> order,
                               std::uint32_t n_labelled, const TrainParams& params, double* out,
                               const Poll& poll) const {
+    check_rows(order, n_labelled, x.rows, params.sampling);
     const auto n_rows = static_cast<std::uint32_t>(order.size());
     std::vector<std::vector<bool>> seen(n_trees(), std::vector<bool>(n_rows));
     run_tasks(
@@ -117,20 +152,28 @@ void Predictor::mean_held_out(const Matrix<Real>& x, std::span<const Row> order,
         },
         poll);
     for_each_block(
-        n_rows, n_trees(), params.n_threads, poll, [&](std::size_t first, std::size_t last) {
-            std::vector<double> sum(last - first);
-            std::vector<std::uint32_t> count(last - first);
+        n_rows, steps_per_row_, params.n_threads, poll, [&](Range block, const StopFlag& stop) {
+            std::array<double, kBlock> sum{};
+            std::array<std::uint32_t, kBlock> count{};
+            std::vector<Row> rows;              // held out of tree t
+            std::vector<std::size_t> in_block;  // and their positions in the block
             for (std::size_t t = 0; t < n_trees(); ++t) {
                 const Node* const nodes = node_.data() + root_[t];
-                for (std::size_t i = first; i < last; ++i) {
-                    if (seen[t][i]) continue;
-                    sum[i - first] += nodes[leaf_of(t, x, order[i])].threshold;
-                    ++count[i - first];
+                rows.clear();
+                in_block.clear();
+                for (std::size_t k = 0; k < block.size(); ++k) {
+                    if (seen[t][block[k]]) continue;
+                    rows.push_back(order[block[k]]);
+                    in_block.push_back(k);
                 }
+                for_each_leaf(t, x, rows, stop, [&](std::size_t k, NodeId leaf) {
+                    sum[in_block[k]] += nodes[leaf].threshold;
+                    ++count[in_block[k]];
+                });
             }
-            for (std::size_t i = first; i < last; ++i) {
-                const std::uint32_t n = count[i - first];
-                out[order[i]] = n ? sum[i - first] / n : std::numeric_limits<double>::quiet_NaN();
+            for (std::size_t k = 0; k < block.size(); ++k) {
+                out[order[block[k]]] =
+                    count[k] ? sum[k] / count[k] : std::numeric_limits<double>::quiet_NaN();
             }
         });
 }

@@ -1,6 +1,8 @@
 #include "puforest/sampling.hpp"
 
+#include <algorithm>
 #include <numeric>
+#include <stdexcept>
 
 namespace puforest {
 namespace {
@@ -26,6 +28,23 @@ std::uint32_t total(const Multiplicity& times, Row first, Row last) {
 }
 
 }  // namespace
+
+void check_rows(std::span<const Row> order, std::uint32_t n_labelled, std::size_t x_rows,
+                const Sampling& sampling) {
+    const auto require = [](bool holds, const char* what) {
+        if (!holds) throw std::invalid_argument(what);
+    };
+    require(order.size() <= kMaxRows, "too many rows: at most 2^30 - 1");
+    require(n_labelled > 0 && n_labelled < order.size(),
+            "both labelled and unlabelled rows are needed");
+    require(std::all_of(order.begin(), order.end(), [&](Row row) { return row < x_rows; }),
+            "a row index lies outside X");
+    if (sampling.together) return;
+    require(sampling.labelled > 0 && sampling.unlabelled > 0, "a tree needs rows of both groups");
+    require(sampling.replace || (sampling.labelled <= n_labelled &&
+                                 sampling.unlabelled <= order.size() - n_labelled),
+            "more rows to draw than there are");
+}
 
 Sample draw_sample(const Sampling& sampling, std::uint64_t key, std::uint32_t n_labelled,
                    std::uint32_t n_rows) {

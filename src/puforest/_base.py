@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from puforest import _core
@@ -85,11 +85,30 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        before = vars(self).copy()
+        try:
+            self._fit(X, y, sample_weight, propensity)
+        except BaseException:
+            # What was fitted before stays as it was.
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+        return self
+
+    def _fit(
+        self,
+        X: check.MatrixLike,
+        y: check.MatrixLike,
+        sample_weight: ArrayLike | None,
+        propensity: ArrayLike | None,
+    ) -> None:
         check.one_of("risk", self.risk, RISKS)
         check.one_of("scenario", self.scenario, SCENARIOS)
         check.one_of("voting", self.voting, VOTINGS)
         prior = check.class_prior(self.prior)
-        X, y = validate_data(self, X, y, dtype=check.real_dtype(X), reset=not self._continues())
+        with check.data_errors("X"):
+            dtype = check.real_dtype(X)
+            X, y = validate_data(self, X, y, dtype=dtype, reset=not self._continues())
         rows = check.training_rows(y, sample_weight, propensity, risk=self.risk)
         masses = group_masses(
             risk=self.risk,
@@ -104,7 +123,6 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = rows.classes
         self.prior_ = masses.labelled_p
         self._masses = masses
-        return self
 
     def _train_params(
         self, rows: check.Rows, masses: GroupMasses, n_features: int
@@ -144,7 +162,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         self._forest = self._train(X, rows, params)
 
     def _draw_seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return int(check.random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _train(
         self,
@@ -163,7 +181,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
 
     def _validated(self, X: check.MatrixLike) -> NDArray[Any]:
         check_is_fitted(self)
-        checked = validate_data(self, X, dtype=check.real_dtype(X), reset=False)
+        with check.data_errors("X"):
+            checked = validate_data(self, X, dtype=check.real_dtype(X), reset=False)
         return cast(NDArray[Any], checked)
 
     def _positive_share(self, X: check.MatrixLike) -> NDArray[np.float64]:
@@ -225,7 +244,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         return self._forest.predictor("hard").leaves(X, self._n_threads())
 
     def _decision_path(self, X: check.MatrixLike) -> sp.csr_array:
-        return self._forest.decision_path(self._leaves(X))
+        leaves = self._leaves(X)
+        return self._forest.decision_path(leaves)
 
     def with_prior(self, prior: float) -> Self:
         """Answer for another class prior with the same trees, without a new fit.

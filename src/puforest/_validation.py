@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array
 
@@ -19,6 +22,27 @@ from puforest import _core
 MatrixLike: TypeAlias = Any
 
 MAX_UINT32 = 2**32 - 1
+MAX_THREADS = 1024
+
+# Priors and propensities below this would overflow where they divide.
+TINY = 1e-100
+
+
+@contextmanager
+def data_errors(name: str) -> Iterator[None]:
+    """Errors of a conversion, with the name of what is being converted.
+
+    Sums of huge numbers may overflow within the checks of scikit-learn; that is no error.
+    """
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
+    except OverflowError as error:
+        raise ValueError(f"{name} has a number beyond the range of floats") from error
+    except (TypeError, ValueError) as error:
+        if name in str(error):
+            raise
+        raise type(error)(f"{name}: {error}") from error
 
 
 # Parameters
@@ -61,20 +85,40 @@ def class_prior(value: Any) -> float | None:
         return None
     if not is_real(value):
         raise TypeError(f"prior must be a number between 0 and 1, or None, got {value!r}")
-    if not 0 < value < 1:
+    with data_errors("prior"):
+        prior = float(value)
+    if not TINY < prior < 1:
         raise ValueError(
             f"prior must be a number between 0 and 1, the share of positives in the population, "
             f"got {value!r}"
         )
-    return float(value)
+    return prior
 
 
 def least_reduction(value: Any) -> float:
     if value is None:
         return -math.inf
-    if not is_real(value) or math.isnan(value):
+    if not is_real(value) or value != value:
         raise TypeError(f"min_risk_reduction must be a number or None, got {value!r}")
-    return float(value)
+    with data_errors("min_risk_reduction"):
+        return float(value)
+
+
+def verbosity(value: Any) -> int:
+    return int(value) if isinstance(value, bool) else integer("verbose", value, 0)
+
+
+def random_state(value: Any) -> np.random.RandomState:
+    with data_errors("random_state"):
+        return cast(np.random.RandomState, check_random_state(value))
+
+
+def threads(n_jobs: Any) -> int:
+    if n_jobs is not None and (not is_integer(n_jobs) or n_jobs == 0):
+        raise ValueError(
+            f"n_jobs must be a number of threads, -1 for all cores, or None, got {n_jobs!r}"
+        )
+    return min(int(effective_n_jobs(n_jobs)), MAX_THREADS)
 
 
 def count_or_share(name: str, value: Any, n: int, low: int) -> int:
@@ -208,30 +252,30 @@ def labels(y: NDArray[Any], other: str) -> tuple[NDArray[Any], NDArray[np.bool_]
 
 def weights(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
     if is_real(sample_weight):
-        sample_weight = np.full(n, sample_weight)
-    weight: NDArray[np.float64] = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-    )
-    if weight.shape != (n,):
-        raise ValueError(f"sample_weight must have the shape ({n},), got {weight.shape}")
+        with data_errors("sample_weight"):
+            sample_weight = np.full(n, sample_weight, dtype=np.float64)
+    weight = vector("sample_weight", sample_weight, n, finite=True)
     if (weight < 0).any():
         raise ValueError(f"sample_weight must not be negative, got {weight.min():g}")
-    return weight
+    # Only ratios matter. A power of two changes no digit, and keeps sums within range.
+    return np.ldexp(weight, -np.frexp(weight.max())[1])
+
+
+def vector(name: str, values: ArrayLike, n: int, *, finite: bool) -> NDArray[np.float64]:
+    with data_errors(name):
+        checked: NDArray[np.float64] = check_array(
+            values, ensure_2d=False, dtype=np.float64, ensure_all_finite=finite, input_name=name
+        )
+    if checked.shape != (n,):
+        raise ValueError(f"{name} must have the shape ({n},), got {checked.shape}")
+    return checked
 
 
 def propensities(propensity: ArrayLike, n: int, labelled: NDArray[np.intp]) -> NDArray[np.float64]:
     """Propensities of the labelled rows; those of the others are not used."""
-    e: NDArray[np.float64] = check_array(
-        propensity,
-        ensure_2d=False,
-        dtype=np.float64,
-        ensure_all_finite=False,
-        input_name="propensity",
-    )
-    if e.shape != (n,):
-        raise ValueError(f"propensity must have the shape ({n},), got {e.shape}")
+    e = vector("propensity", propensity, n, finite=False)
     e = e[labelled]
-    bad = ~((e > 0) & (e <= 1))
+    bad = ~((e > TINY) & (e <= 1))
     if bad.any():
         raise ValueError(
             f"propensity must be above 0 and at most 1 for every labelled row, got {e[bad][0]:g}"

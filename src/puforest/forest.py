@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -102,7 +101,7 @@ class PUForestClassifier(PUClassifier):
                 stacklevel=3,
             )
             return
-        progress = Progress() if check.integer("verbose", self.verbose, 0) else None
+        progress = Progress() if check.verbosity(self.verbose) else None
         new = self._train(X, rows, params, progress)
         if progress is not None:
             progress.finish(params.n_trees)
@@ -202,7 +201,7 @@ class PUForestClassifier(PUClassifier):
         return self._decision_path(X), self._forest.offset
 
     def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
+        return check.threads(self.n_jobs)
 
 
 @documented

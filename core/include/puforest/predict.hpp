@@ -52,12 +52,15 @@ private:
         NodeId left;  // index within the tree
     };
 
-    template <class Real>
-    NodeId leaf_of(std::size_t tree, const Matrix<Real>& x, std::size_t row) const;
+    // Call use(k, leaf) for the k-th of `rows`, in any order.
+    template <class Real, class Rows, class Use>
+    void for_each_leaf(std::size_t tree, const Matrix<Real>& x, const Rows& rows,
+                       const StopFlag& stop, Use&& use) const;
 
     std::uint32_t n_features_;
     std::vector<Node> node_;
     std::vector<std::size_t> root_;
+    std::size_t steps_per_row_ = 0;  // at most: the depths of all trees
 };
 
 }  // namespace puforest

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "puforest/params.hpp"
@@ -18,8 +19,14 @@ struct Sample {
 };
 
 inline bool sees_every_row(const Sampling& s, std::uint32_t n_labelled, std::uint32_t n_rows) {
-    return !s.replace && s.labelled == n_labelled && s.unlabelled == n_rows - n_labelled;
+    return !s.replace && !s.together && s.labelled == n_labelled &&
+           s.unlabelled == n_rows - n_labelled;
 }
+
+// Throws std::invalid_argument unless `order` names rows of an X of `x_rows` rows, labelled and
+// unlabelled ones, and the sampling can be drawn from them.
+void check_rows(std::span<const Row> order, std::uint32_t n_labelled, std::size_t x_rows,
+                const Sampling& sampling);
 
 // The sample of the tree with this key; the same whenever it is asked for.
 Sample draw_sample(const Sampling& sampling, std::uint64_t key, std::uint32_t n_labelled,

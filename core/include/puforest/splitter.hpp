@@ -67,6 +67,7 @@ public:
                               std::span<FeatureId> features, std::uint64_t key,
                               const StopFlag& stop) {
         rows_ = rows;
+        stop_ = &stop;
         total_ = total;
         best_.reset();
         const NodeMasses masses = total.masses(context_.factors);
@@ -76,7 +77,7 @@ public:
         Rng rng(key);
         std::uint32_t proposed = 0;
         for (std::size_t i = 0; i < features.size(); ++i) {
-            if (proposed == context_.params.max_features || stop.load(std::memory_order_relaxed)) {
+            if (proposed == context_.params.max_features || stopped()) {
                 break;
             }
             const std::size_t j = i + rng.below(features.size() - i);
@@ -98,6 +99,8 @@ public:
     std::span<const FeatureId> constants() const { return constants_; }
 
 private:
+    bool stopped() const { return stop_->load(std::memory_order_relaxed); }
+
     // Try the thresholds of one feature; false if it is constant here.
     bool propose(FeatureId feature, Rng& rng) {
         return context_.columns.column[feature].visit(
@@ -139,7 +142,7 @@ private:
         const Column& column = context_.columns.column[feature];
         const double low = column.value(codes.low);
         const double high = column.value(codes.high);
-        for (std::uint32_t i = 0; i < context_.params.n_thresholds; ++i) {
+        for (std::uint32_t i = 0; i < context_.params.n_thresholds && !stopped(); ++i) {
             const double t = threshold_between(low, high, rng.uniform());
             const Code code = column.code_at_most(t, codes.low, codes.high - 1);
             consider(feature, code, t, left_of(here, code));
@@ -237,6 +240,7 @@ private:
     static constexpr std::size_t kBinsPerRow = 4;
 
     const SplitContext& context_;
+    const StopFlag* stop_ = nullptr;
     NodeRows rows_;
     Stats total_;
     double node_risk_ = 0;

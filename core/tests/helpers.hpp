@@ -1,0 +1,169 @@
+// Data, parameters and trees for the tests.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "puforest/predict.hpp"
+#include "puforest/rng.hpp"
+#include "puforest/sampling.hpp"
+#include "puforest/train.hpp"
+
+namespace puforest::testing {
+
+template <class T>
+void shuffle(std::span<T> items, Rng& rng) {
+    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[rng.below(i)]);
+}
+
+// A row-major matrix and the rows of it to train on, labelled ones first.
+template <class Real = double>
+struct Data {
+    std::vector<Real> x;
+    std::size_t cols;
+    std::vector<Row> order;
+    std::uint32_t n_labelled;
+
+    std::size_t rows() const { return x.size() / cols; }
+    std::uint32_t n_unlabelled() const {
+        return static_cast<std::uint32_t>(order.size()) - n_labelled;
+    }
+    Matrix<Real> matrix() const {
+        return {x.data(), rows(), cols, static_cast<std::ptrdiff_t>(cols), 1};
+    }
+};
+
+struct Shape {
+    std::uint32_t n_labelled = 40;
+    std::uint32_t n_unlabelled = 80;
+    std::size_t cols = 4;
+    std::uint32_t levels = 0;  // distinct values of a column; 0: as many as there are rows
+};
+
+// Labelled rows lie higher on average. X has a few rows more than are trained on, and they are
+// all over the place.
+inline Data<> random_data(std::uint64_t seed, const Shape& shape = {}) {
+    constexpr std::size_t kSpareRows = 5;
+    Rng rng(seed);
+    const std::size_t n = shape.n_labelled + shape.n_unlabelled;
+    Data<> data{{}, shape.cols, std::vector<Row>(n + kSpareRows), shape.n_labelled};
+    std::iota(data.order.begin(), data.order.end(), Row{0});
+    shuffle(std::span(data.order), rng);
+    data.x.resize((n + kSpareRows) * shape.cols);
+    for (std::size_t i = 0; i < data.order.size(); ++i) {
+        for (std::size_t j = 0; j < shape.cols; ++j) {
+            const double noise = rng.uniform();
+            const double level = i < shape.n_labelled ? std::max(noise, rng.uniform()) : noise;
+            data.x[data.order[i] * shape.cols + j] =
+                shape.levels ? static_cast<double>(static_cast<int>(level * shape.levels)) - 2
+                             : level;
+        }
+    }
+    data.order.resize(n);
+    return data;
+}
+
+// Sanitizers make every node ten times slower, and the time goes with the square of the depth.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr std::size_t kChainFeatures = 25;
+#else
+inline constexpr std::size_t kChainFeatures = 80;
+#endif
+
+// Data that random thresholds peel row by row: each row is zero but in one column, where
+// neighbours differ by a factor of 256, so that a cut almost always takes the largest alone.
+inline Data<> chain_data(std::size_t n_features) {
+    constexpr std::size_t kSteps = 255;
+    const std::size_t n = n_features * kSteps + 2;
+    Data<> data{std::vector<double>(n * n_features), n_features, std::vector<Row>(n), 1};
+    std::iota(data.order.begin(), data.order.end(), Row{0});
+    for (std::size_t i = 2; i < n; ++i) {
+        const auto step = static_cast<int>((i - 2) % kSteps);
+        data.x[i * n_features + (i - 2) / kSteps] = std::ldexp(1.0, 8 * step - 1020);
+    }
+    return data;
+}
+
+// Every tree sees every row.
+template <class Real>
+Sampling all_rows(const Data<Real>& data) {
+    return {false, false, data.n_labelled, data.n_unlabelled()};
+}
+
+template <class Real>
+TrainParams default_params(const Data<Real>& data) {
+    TrainParams params;
+    params.max_features = 2;
+    params.masses = {0.3, 0, 1};
+    params.sampling = all_rows(data);
+    params.seed = 7;
+    params.n_trees = 3;
+    return params;
+}
+
+template <class Real>
+std::vector<Tree> fit(const Data<Real>& data, const TrainParams& params,
+                      const RowWeights& weights = {}, const Poll& poll = {}) {
+    return train(data.matrix(), data.order, data.n_labelled, weights, params, poll);
+}
+
+inline bool same(const Tree& a, const Tree& b) {
+    return a.feature == b.feature && a.threshold == b.threshold && a.left == b.left &&
+           a.w_p == b.w_p && a.w_u == b.w_u && a.n_labelled == b.n_labelled &&
+           a.n_unlabelled == b.n_unlabelled;
+}
+
+inline bool same(std::span<const Tree> a, std::span<const Tree> b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const Tree& s, const Tree& t) { return same(s, t); });
+}
+
+inline std::size_t leaf_count(const Tree& tree) {
+    return static_cast<std::size_t>(
+        std::count(tree.feature.begin(), tree.feature.end(), Tree::kLeaf));
+}
+
+// What Predictor promises, in the plainest words.
+template <class Real>
+NodeId walk(const Tree& tree, const Matrix<Real>& x, std::size_t row) {
+    NodeId i = 0;
+    while (tree.feature[i] != Tree::kLeaf) {
+        const double value = x.at(row, static_cast<std::size_t>(tree.feature[i]));
+        i = value <= tree.threshold[i] ? tree.left[i] : tree.left[i] + 1;
+    }
+    return i;
+}
+
+// The arrays of a model; a node's answer is v* capped at 1.
+struct Forest {
+    std::vector<std::int64_t> offset{0};
+    std::vector<std::int32_t> feature;
+    std::vector<double> threshold;
+    std::vector<NodeId> left;
+    std::vector<double> value;
+
+    explicit Forest(std::span<const Tree> trees) {
+        for (const Tree& tree : trees) {
+            feature.insert(feature.end(), tree.feature.begin(), tree.feature.end());
+            threshold.insert(threshold.end(), tree.threshold.begin(), tree.threshold.end());
+            left.insert(left.end(), tree.left.begin(), tree.left.end());
+            for (NodeId i = 0; i < tree.size(); ++i) value.push_back(answer(tree, i));
+            offset.push_back(static_cast<std::int64_t>(feature.size()));
+        }
+    }
+
+    static double answer(const Tree& tree, NodeId node) {
+        return tree.w_p[node] < tree.w_u[node] ? tree.w_p[node] / tree.w_u[node] : 1.0;
+    }
+
+    Predictor predictor(std::uint32_t n_features) const {
+        return Predictor({offset, feature, threshold, left, value}, n_features);
+    }
+};
+
+}  // namespace puforest::testing

@@ -1,0 +1,249 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "check.hpp"
+#include "helpers.hpp"
+#include "puforest/columns.hpp"
+
+namespace puforest::testing {
+namespace {
+
+std::vector<Code> codes_of(const Column& column, std::size_t n) {
+    return column.visit([&](const auto* codes) { return std::vector<Code>(codes, codes + n); });
+}
+
+std::size_t width_of(const Column& column) {
+    return column.visit([](const auto* codes) { return sizeof(*codes); });
+}
+
+Code code_by_row(const Columns& columns, std::size_t i, std::size_t j) {
+    const std::byte* at = &columns.by_row[i * columns.row_bytes + columns.column[j].offset()];
+    return columns.column[j].visit(
+        [&](const auto* codes) { return Code{*reinterpret_cast<decltype(codes)>(at)}; });
+}
+
+std::vector<Row> first_rows(std::size_t n) {
+    std::vector<Row> order(n);
+    std::iota(order.begin(), order.end(), Row{0});
+    return order;
+}
+
+template <class Real>
+Column encode_one(const std::vector<Real>& values) {
+    const std::size_t n = values.size();
+    Columns columns = encode(Matrix<Real>{values.data(), n, 1, 1, 1}, first_rows(n), 1, 1, Poll{});
+    return std::move(columns.column[0]);
+}
+
+// The definition: a code is the rank of its value, and values(code) gives it back.
+template <class Real>
+void check_ranks(const std::vector<Real>& values) {
+    std::vector<Real> distinct = values;
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+
+    const Column column = encode_one(values);
+    CHECK(column.size() == distinct.size());
+    CHECK(width_of(column) == (distinct.size() <= 256 ? 1 : distinct.size() <= 65536 ? 2 : 4));
+    for (Code code = 0; code < column.size(); ++code) {
+        CHECK(column.value(code) == static_cast<double>(distinct[code]));
+    }
+    const std::vector<Code> codes = codes_of(column, values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto at = std::lower_bound(distinct.begin(), distinct.end(), values[i]);
+        CHECK(codes[i] == static_cast<Code>(at - distinct.begin()));
+    }
+}
+
+// Every value at least once, some twice, in random order.
+template <class Real>
+std::vector<Real> repeat_and_shuffle(std::vector<Real> values, Rng& rng) {
+    const std::size_t distinct = values.size();
+    for (std::size_t i = 0; i < distinct / 2 + 3; ++i) {
+        values.push_back(values[rng.below(distinct)]);
+    }
+    shuffle(std::span(values), rng);
+    return values;
+}
+
+template <class Real>
+void codes_are_ranks() {
+    Rng rng(1);
+    for (const std::size_t distinct : {1, 2, 3, 255, 256, 257, 1000, 65535, 65536, 65537, 70000}) {
+        std::vector<Real> whole;
+        std::vector<Real> fractional;
+        for (std::size_t i = 0; i < distinct; ++i) {
+            const auto k = static_cast<Real>(i) - static_cast<Real>(distinct / 2);
+            whole.push_back(k);
+            fractional.push_back(k * Real{1.1} + k * std::abs(k) * Real{1e-3});
+        }
+        check_ranks(repeat_and_shuffle(whole, rng));
+        check_ranks(repeat_and_shuffle(fractional, rng));
+    }
+}
+
+TEST(columns_codes_are_ranks) {
+    codes_are_ranks<float>();
+    codes_are_ranks<double>();
+}
+
+template <class Real>
+void codes_of_extreme_values_are_ranks() {
+    using Limits = std::numeric_limits<Real>;
+    const Real tiny = Limits::denorm_min();
+    const Real small = Limits::min();
+    const Real after_one = std::nextafter(Real{1}, Real{2});
+    const std::vector<Real> extremes{-Limits::max(), -1,   -small,   -small / 2, -tiny, Real{-0.0},
+                                     Real{0.0},      tiny, 2 * tiny, small,      1,     after_one,
+                                     Limits::max()};
+    Rng rng(2);
+    check_ranks(repeat_and_shuffle(extremes, rng));
+    // The same among so many others that they take two bytes.
+    std::vector<Real> many = extremes;
+    for (int i = 0; i < 1000; ++i) many.push_back(static_cast<Real>(i - 500) * Real{0.37});
+    check_ranks(repeat_and_shuffle(many, rng));
+}
+
+TEST(columns_codes_of_extreme_values_are_ranks) {
+    codes_of_extreme_values_are_ranks<float>();
+    codes_of_extreme_values_are_ranks<double>();
+}
+
+TEST(columns_minus_zero_is_zero) {
+    for (const std::size_t n : {4, 1000}) {
+        std::vector<double> values(n);
+        for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<double>(i / 2);
+        values[0] = -0.0;
+        const Column column = encode_one(values);
+        const std::vector<Code> codes = codes_of(column, n);
+        CHECK(codes[0] == 0 && codes[1] == 0 && codes[2] == 1);
+        CHECK(column.value(0) == 0);
+    }
+}
+
+bool equal(const Columns& a, const Columns& b) {
+    const auto same_column = [&](const Column& s, const Column& t) {
+        if (s.size() != t.size() || codes_of(s, a.n_rows) != codes_of(t, b.n_rows)) return false;
+        for (Code code = 0; code < s.size(); ++code) {
+            if (s.value(code) != t.value(code)) return false;
+        }
+        return true;
+    };
+    return a.n_rows == b.n_rows && a.n_labelled == b.n_labelled &&
+           std::equal(a.column.begin(), a.column.end(), b.column.begin(), b.column.end(),
+                      same_column);
+}
+
+// Columns of one and two bytes a code, and more of them than are copied at a time.
+template <class Real>
+std::vector<Real> mixed_matrix(std::size_t rows, std::size_t cols) {
+    Rng rng(3);
+    std::vector<Real> x(rows * cols);
+    for (std::size_t k = 0; k < x.size(); ++k) {
+        const double level = rng.uniform() - 0.5;
+        x[k] = static_cast<Real>(k % cols % 3 == 0 ? std::round(level * 20) : level);
+    }
+    return x;
+}
+
+// The same matrix laid out with any strides.
+template <class Real>
+std::vector<Real> lay_out(const Matrix<Real>& x, std::ptrdiff_t row_stride,
+                          std::ptrdiff_t col_stride, std::ptrdiff_t start, std::size_t size) {
+    std::vector<Real> memory(size, Real{-99});
+    for (std::size_t i = 0; i < x.rows; ++i) {
+        for (std::size_t j = 0; j < x.cols; ++j) {
+            memory[static_cast<std::size_t>(start + static_cast<std::ptrdiff_t>(i) * row_stride +
+                                            static_cast<std::ptrdiff_t>(j) * col_stride)] =
+                x.at(i, j);
+        }
+    }
+    return memory;
+}
+
+template <class Real>
+void layout_does_not_matter() {
+    constexpr std::size_t kRows = 700, kCols = 37;
+    const std::vector<Real> memory = mixed_matrix<Real>(kRows, kCols);
+    const Matrix<Real> x{memory.data(), kRows, kCols, kCols, 1};
+    Rng rng(4);
+    std::vector<Row> order = first_rows(kRows);
+    shuffle(std::span(order), rng);
+    order.resize(kRows - 90);
+
+    const Columns expected = encode(x, order, 5, 1, Poll{});
+    CHECK(expected.column.size() == kCols && expected.n_labelled == 5);
+    CHECK(expected.n_rows == order.size());
+    for (std::size_t j = 0; j < kCols; ++j) {
+        const std::vector<Code> codes = codes_of(expected.column[j], order.size());
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            CHECK(expected.column[j].value(codes[i]) == x.at(order[i], j));
+            CHECK(code_by_row(expected, i, j) == codes[i]);
+        }
+    }
+
+    struct Layout {
+        std::ptrdiff_t row_stride, col_stride, start;
+    };
+    constexpr std::ptrdiff_t kR = kRows, kC = kCols;
+    for (const Layout& l :
+         {Layout{1, kR, 0}, Layout{1, kR + 3, 2}, Layout{2, 2 * kR, 0}, Layout{3 * kC + 5, 3, 1},
+          Layout{-kC, 1, (kR - 1) * kC}, Layout{kC, -1, kC - 1}, Layout{-1, -kR, kR * kC - 1}}) {
+        const auto moved = lay_out(x, l.row_stride, l.col_stride, l.start, 4 * kRows * kCols);
+        const Matrix<Real> view{moved.data() + l.start, kRows, kCols, l.row_stride, l.col_stride};
+        CHECK(equal(encode(view, order, 5, 1, Poll{}), expected));
+    }
+    for (const unsigned n_threads : {0u, 2u, 3u, 8u}) {
+        CHECK(equal(encode(x, order, 5, n_threads, Poll{}), expected));
+    }
+}
+
+TEST(columns_layout_and_threads_do_not_matter) {
+    layout_does_not_matter<float>();
+    layout_does_not_matter<double>();
+}
+
+TEST(columns_code_at_most_is_the_linear_scan) {
+    std::vector<double> values;
+    for (int i = 0; i < 40; ++i) values.push_back(i * i * 0.5 - 30);
+    const Column column = encode_one(values);
+    for (Code low = 0; low < column.size(); ++low) {
+        for (Code high = low; high < column.size(); ++high) {
+            for (Code k = low; k < column.size(); ++k) {
+                for (const double t : {column.value(k), column.value(k) + 0.25}) {
+                    Code last = low;
+                    for (Code code = low; code <= high && column.value(code) <= t; ++code) {
+                        last = code;
+                    }
+                    CHECK(column.code_at_most(t, low, high) == last);
+                }
+            }
+        }
+    }
+}
+
+TEST(columns_of_floats_and_doubles_grow_the_same_trees) {
+    const Data<> data = random_data(13, {40, 80, 4, 50});
+    const Data<float> single{std::vector<float>(data.x.begin(), data.x.end()), data.cols,
+                             data.order, data.n_labelled};
+    CHECK(same(fit(single, default_params(data)), fit(data, default_params(data))));
+}
+
+TEST(columns_a_scaled_feature_scales_its_thresholds) {
+    Data<> data = random_data(14);
+    const auto expected = fit(data, default_params(data));
+    for (std::size_t k = 0; k < data.x.size(); k += data.cols) data.x[k] *= 1024;
+    auto trees = fit(data, default_params(data));
+    for (Tree& tree : trees) {
+        for (NodeId i = 0; i < tree.size(); ++i) {
+            if (tree.feature[i] == 0) tree.threshold[i] /= 1024;
+        }
+    }
+    CHECK(same(trees, expected));
+}
+
+}  // namespace
+}  // namespace puforest::testing

@@ -1,0 +1,236 @@
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+
+#include "check.hpp"
+#include "helpers.hpp"
+#include "puforest/predict.hpp"
+
+namespace puforest::testing {
+namespace {
+
+// A data set and a forest grown on it; `n_rows` decides whether prediction takes threads.
+struct Grown {
+    Data<> data;
+    TrainParams params;
+    std::vector<Tree> trees;
+    Predictor predictor;
+
+    Grown(std::uint32_t n_rows, const Sampling& sampling)
+        : data(random_data(1, {n_rows / 3, n_rows - n_rows / 3, 5, 30})),
+          params(make_params(data, sampling)),
+          trees(fit(data, params)),
+          predictor(Forest(trees).predictor(5)) {}
+
+    static TrainParams make_params(const Data<>& data, const Sampling& sampling) {
+        TrainParams params = default_params(data);
+        params.sampling = sampling;
+        params.n_trees = 15;
+        return params;
+    }
+};
+
+const Grown& small() {
+    static const Grown grown(300, {true, false, 60, 100});
+    return grown;
+}
+
+// Several blocks, and still too little work for threads.
+const Grown& medium() {
+    static const Grown grown(1200, {true, true, 0, 0});
+    return grown;
+}
+
+const Grown& large() {
+    static const Grown grown(3001, {false, false, 500, 1200});
+    return grown;
+}
+
+TEST(predict_mean_is_the_walk_through_the_trees) {
+    for (const Grown* g : {&small(), &medium(), &large()}) {
+        const Matrix<double> x = g->data.matrix();
+        std::vector<double> expected(x.rows);
+        for (std::size_t i = 0; i < x.rows; ++i) {
+            for (const Tree& tree : g->trees) expected[i] += Forest::answer(tree, walk(tree, x, i));
+            expected[i] /= static_cast<double>(g->trees.size());
+        }
+        for (const unsigned n_threads : {0u, 1u, 2u, 3u, 8u}) {
+            std::vector<double> mean(x.rows, -1);
+            g->predictor.mean(x, mean.data(), n_threads, Poll{});
+            CHECK(mean == expected);
+        }
+    }
+}
+
+TEST(predict_leaves_are_where_the_walk_ends) {
+    for (const Grown* g : {&small(), &medium(), &large()}) {
+        const Matrix<double> x = g->data.matrix();
+        const std::size_t n_trees = g->trees.size();
+        for (const unsigned n_threads : {1u, 4u}) {
+            std::vector<std::int32_t> leaves(x.rows * n_trees, -7);
+            g->predictor.leaves(x, leaves.data(), n_threads, Poll{});
+            for (std::size_t i = 0; i < x.rows; ++i) {
+                for (std::size_t t = 0; t < n_trees; ++t) {
+                    CHECK(leaves[i * n_trees + t] == walk(g->trees[t], x, i));
+                }
+            }
+        }
+    }
+}
+
+// Values that a float holds exactly, seen through either type and any strides.
+TEST(predict_reads_floats_and_strides) {
+    const Grown& g = small();
+    const Matrix<double> x = g.data.matrix();
+    std::vector<double> expected(x.rows);
+    g.predictor.mean(x, expected.data(), 1, Poll{});
+
+    std::vector<float> column_major(x.rows * x.cols);
+    std::vector<double> spread(x.rows * x.cols * 6, 1e9);
+    std::vector<double> backwards(g.data.x.rbegin(), g.data.x.rend());
+    for (std::size_t i = 0; i < x.rows; ++i) {
+        for (std::size_t j = 0; j < x.cols; ++j) {
+            column_major[j * x.rows + i] = static_cast<float>(x.at(i, j));
+            spread[i * x.cols * 6 + j * 3] = x.at(i, j);
+        }
+    }
+    const auto rows = static_cast<std::ptrdiff_t>(x.rows);
+    const auto cols = static_cast<std::ptrdiff_t>(x.cols);
+    const auto mean_of = [&](const auto& view) {
+        std::vector<double> mean(x.rows);
+        g.predictor.mean(view, mean.data(), 1, Poll{});
+        return mean;
+    };
+    CHECK(mean_of(Matrix<float>{column_major.data(), x.rows, x.cols, 1, rows}) == expected);
+    CHECK(mean_of(Matrix<double>{spread.data(), x.rows, x.cols, cols * 6, 3}) == expected);
+    CHECK(mean_of(Matrix<double>{&backwards.back(), x.rows, x.cols, -cols, -1}) == expected);
+}
+
+// One split on x0 <= 0.1: the float 0.1f lies above the double 0.1, and a missing value answers
+// no to every question.
+TEST(predict_compares_as_doubles) {
+    Forest forest{{}};
+    forest.offset = {0, 3};
+    forest.feature = {0, -1, -1};
+    forest.threshold = {0.1, 0, 0};
+    forest.left = {1, -1, -1};
+    forest.value = {0.5, 0.25, 0.75};
+    const Predictor predictor = forest.predictor(1);
+    CHECK(predictor.n_trees() == 1 && predictor.n_features() == 1);
+    const std::vector<double> doubles{0.1, std::nextafter(0.1, 1.0), -1e300, std::nan("")};
+    const std::vector<float> floats{0.1f, std::nextafter(0.1f, 0.0f)};
+    std::vector<double> mean(4);
+    predictor.mean(Matrix<double>{doubles.data(), 4, 1, 1, 1}, mean.data(), 1, Poll{});
+    CHECK(mean == std::vector{0.25, 0.75, 0.25, 0.75});
+    predictor.mean(Matrix<float>{floats.data(), 2, 1, 1, 1}, mean.data(), 1, Poll{});
+    CHECK(mean[0] == 0.75 && mean[1] == 0.25);
+    mean = {-1, -1, -1, -1};
+    predictor.mean(Matrix<double>{doubles.data(), 0, 1, 1, 1}, mean.data(), 2, Poll{});
+    CHECK(mean[0] == -1);
+}
+
+// Two trees: a split over two leaves, and two splits over three.
+Forest two_trees() {
+    Forest forest{{}};
+    forest.offset = {0, 3, 8};
+    forest.feature = {0, -1, -1, 1, -1, 0, -1, -1};
+    forest.threshold = {0.5, 0, 0, 0.5, 0, 0.5, 0, 0};
+    forest.left = {1, -1, -1, 1, -1, 3, -1, -1};
+    forest.value = {0, 0, 1, 0, 0, 0, 1, 0};
+    return forest;
+}
+
+void check_refused(const std::function<void(Forest&)>& spoil) {
+    Forest forest = two_trees();
+    spoil(forest);
+    CHECK_THROWS(std::invalid_argument, forest.predictor(2));
+}
+
+TEST(predict_refuses_hostile_arrays) {
+    using Offsets = std::vector<std::int64_t>;
+    constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+    constexpr NodeId kMost = std::numeric_limits<NodeId>::max();
+    CHECK(two_trees().predictor(2).n_trees() == 2);
+    CHECK_THROWS(std::invalid_argument, two_trees().predictor(1));
+    CHECK_THROWS(std::invalid_argument, two_trees().predictor(0));
+
+    for (const Offsets& offset :
+         {Offsets{},      {0},           {8},
+          {0, 8, 8},      {0, 0, 8},     {0, 3},
+          {0, 3, 7},      {0, 3, 9},     {0, 3, std::numeric_limits<std::int64_t>::min(), 8},
+          {1, 3, 8},      {0, 9, 8},     {0, 5, 3, 8},
+          {0, -1, 8},     {0, kHuge, 8}, {0, 3, kHuge},
+          {-kHuge, 3, 8}, {0, 3, 8, 0},  {0, 2, 8},
+          {0, 8},         {-1, 8}}) {
+        // {0, 8} reads both trees as one, in which the second root's children come before it.
+        check_refused([&](Forest& f) { f.offset = offset; });
+    }
+    for (const std::int32_t feature : {2, -2, kMost, -kMost - 1}) {
+        check_refused([&](Forest& f) { f.feature[0] = feature; });
+        check_refused([&](Forest& f) { f.feature[5] = feature; });
+    }
+    // To itself, back to the root, outside on either side, the right child one too far.
+    for (const NodeId left : {2, 1, 0, -1, -5, 4, 5, kMost, kMost - 1, -kMost - 1}) {
+        check_refused([&](Forest& f) { f.left[5] = left; });
+    }
+    for (const NodeId left : {0, -1, 2, 3}) check_refused([&](Forest& f) { f.left[0] = left; });
+    check_refused([](Forest& f) { f.feature.pop_back(); });
+    check_refused([](Forest& f) { f.threshold.pop_back(); });
+    check_refused([](Forest& f) { f.left.pop_back(); });
+    check_refused([](Forest& f) { f.value.pop_back(); });
+    check_refused([](Forest& f) { f.value.push_back(0); });
+    check_refused([](Forest& f) { f = Forest{{}}; });
+}
+
+// A child may not be shared or left out by a sound tree, but neither does harm.
+TEST(predict_survives_a_shared_child) {
+    Forest forest = two_trees();
+    forest.left[3] = 3;
+    const std::vector<double> x{0.2, 0.2};
+    double mean = -1;
+    forest.predictor(2).mean(Matrix<double>{x.data(), 1, 2, 2, 1}, &mean, 1, Poll{});
+    CHECK(mean == 0.5);
+}
+
+TEST(predict_held_out_rows_by_the_trees_that_did_not_see_them) {
+    for (const Grown* g : {&small(), &medium(), &large()}) {
+        const Matrix<double> x = g->data.matrix();
+        const auto n = static_cast<std::uint32_t>(g->data.order.size());
+        std::vector<double> sum(n), count(n);
+        for (std::size_t t = 0; t < g->trees.size(); ++t) {
+            const Sample sample =
+                draw_sample(g->params.sampling, tree_key(g->params.seed, t), g->data.n_labelled, n);
+            for (Row i = 0; i < n; ++i) {
+                if (std::binary_search(sample.rows.begin(), sample.rows.end(), i)) continue;
+                sum[i] += Forest::answer(g->trees[t], walk(g->trees[t], x, g->data.order[i]));
+                ++count[i];
+            }
+        }
+        for (const std::uint32_t n_threads : {1u, 3u}) {
+            TrainParams params = g->params;
+            params.n_threads = n_threads;
+            std::vector<double> mean(x.rows, -1);
+            g->predictor.mean_held_out(x, g->data.order, g->data.n_labelled, params, mean.data(),
+                                       Poll{});
+            for (Row i = 0; i < n; ++i) {
+                const double m = mean[g->data.order[i]];
+                CHECK(count[i] > 0 ? m == sum[i] / count[i] : std::isnan(m));
+            }
+            // Rows of X outside the fit are left alone.
+            CHECK(std::count(mean.begin(), mean.end(), -1) ==
+                  static_cast<std::ptrdiff_t>(x.rows - n));
+        }
+    }
+}
+
+TEST(predict_held_out_is_nan_where_all_trees_saw_the_row) {
+    const Grown g(90, {false, false, 30, 20});
+    std::vector<double> mean(g.data.rows(), -1);
+    g.predictor.mean_held_out(g.data.matrix(), g.data.order, 30, g.params, mean.data(), Poll{});
+    for (std::size_t i = 0; i < 30; ++i) CHECK(std::isnan(mean[g.data.order[i]]));
+    for (std::size_t i = 30; i < 90; ++i) CHECK(!std::isnan(mean[g.data.order[i]]));
+}
+
+}  // namespace
+}  // namespace puforest::testing

@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "check.hpp"
+#include "helpers.hpp"
+#include "puforest/sampling.hpp"
+#include "tree_checks.hpp"
+
+namespace puforest::testing {
+namespace {
+
+constexpr std::uint32_t kLabelled = 12, kRows = 40, kUnlabelled = kRows - kLabelled;
+
+Sample draw(const Sampling& sampling, std::uint64_t tree) {
+    return draw_sample(sampling, tree_key(3, tree), kLabelled, kRows);
+}
+
+bool is_sound(const Sample& sample, std::uint32_t n_labelled, std::uint32_t n_rows) {
+    const auto middle = sample.rows.begin() + sample.n_labelled;
+    return sample.n_labelled > 0 && sample.n_labelled < sample.rows.size() &&
+           std::is_sorted(sample.rows.begin(), sample.rows.end()) &&
+           std::all_of(
+               sample.rows.begin(), middle, [&](Row r) { return r < n_labelled; }) &&
+           std::all_of(
+               middle, sample.rows.end(), [&](Row r) { return r >= n_labelled && r < n_rows; });
+}
+
+// Times that each row was drawn over many trees.
+std::vector<double> tally(const Sampling& sampling, std::uint64_t n_trees) {
+    std::vector<double> times(kRows);
+    for (std::uint64_t tree = 0; tree < n_trees; ++tree) {
+        for (const Row row : draw(sampling, tree).rows) ++times[row];
+    }
+    return times;
+}
+
+// All within six standard deviations of `mean` for draws with replacement (fewer without), and
+// their spread not far below either: draws that are too even are not random.
+bool looks_uniform(std::span<const double> times, double mean) {
+    double chi = 0;
+    for (const double t : times) {
+        if (std::abs(t - mean) > 6 * std::sqrt(mean)) return false;
+        chi += (t - mean) * (t - mean) / mean;
+    }
+    const double n = static_cast<double>(times.size());
+    return chi < n + 6 * std::sqrt(2 * n) && chi > n / 20;
+}
+
+TEST(sampling_every_row_is_the_identity) {
+    const Sample sample = draw({false, false, kLabelled, kUnlabelled}, 5);
+    CHECK(sample.n_labelled == kLabelled);
+    CHECK(sample.rows.size() == kRows);
+    for (Row row = 0; row < sample.rows.size(); ++row) CHECK(sample.rows[row] == row);
+    CHECK(sees_every_row({false, false, kLabelled, kUnlabelled}, kLabelled, kRows));
+    CHECK(!sees_every_row({true, false, kLabelled, kUnlabelled}, kLabelled, kRows));
+    CHECK(!sees_every_row({false, false, kLabelled, kUnlabelled - 1}, kLabelled, kRows));
+    CHECK(!sees_every_row({false, false, kLabelled - 1, kUnlabelled}, kLabelled, kRows));
+}
+
+TEST(sampling_without_replacement) {
+    for (std::uint64_t tree = 0; tree < 50; ++tree) {
+        for (const auto& [labelled, unlabelled] :
+             {std::pair{1u, 1u}, {5u, 10u}, {kLabelled, 3u}, {2u, kUnlabelled}}) {
+            const Sample sample = draw({false, false, labelled, unlabelled}, tree);
+            CHECK(is_sound(sample, kLabelled, kRows));
+            CHECK(sample.n_labelled == labelled);
+            CHECK(sample.rows.size() == labelled + unlabelled);
+            CHECK(std::set(sample.rows.begin(), sample.rows.end()).size() == sample.rows.size());
+        }
+    }
+}
+
+TEST(sampling_with_replacement) {
+    bool repeats = false;
+    for (std::uint64_t tree = 0; tree < 50; ++tree) {
+        for (const auto& [labelled, unlabelled] :
+             {std::pair{1u, 1u}, {kLabelled, kUnlabelled}, {30u, 100u}}) {
+            const Sample sample = draw({true, false, labelled, unlabelled}, tree);
+            CHECK(is_sound(sample, kLabelled, kRows));
+            CHECK(sample.n_labelled == labelled);
+            CHECK(sample.rows.size() == labelled + unlabelled);
+            repeats |=
+                std::adjacent_find(sample.rows.begin(), sample.rows.end()) != sample.rows.end();
+        }
+    }
+    CHECK(repeats);
+}
+
+TEST(sampling_together) {
+    std::set<std::uint32_t> labelled;
+    for (std::uint64_t tree = 0; tree < 50; ++tree) {
+        const Sample sample = draw({true, true, 0, 0}, tree);
+        CHECK(is_sound(sample, kLabelled, kRows));
+        CHECK(sample.rows.size() == kRows);
+        labelled.insert(sample.n_labelled);
+    }
+    CHECK(labelled.size() > 3);
+}
+
+// With one labelled row among many, a third of the draws would miss it, and the other way round.
+TEST(sampling_together_always_has_both_groups) {
+    for (const std::uint32_t n_labelled : {1u, 2u, 28u, 29u}) {
+        bool topped_up = false;
+        for (std::uint64_t tree = 0; tree < 100; ++tree) {
+            const Sample sample =
+                draw_sample({true, true, 0, 0}, tree_key(4, tree), n_labelled, 30);
+            CHECK(is_sound(sample, n_labelled, 30));
+            CHECK(sample.rows.size() == 30 || sample.rows.size() == 31);
+            topped_up |= sample.rows.size() == 31;
+        }
+        CHECK(topped_up);
+    }
+    const Sample two = draw_sample({true, true, 0, 0}, 1, 1, 2);
+    CHECK(is_sound(two, 1, 2));
+}
+
+TEST(sampling_depends_on_the_key_alone) {
+    for (const Sampling& s : {Sampling{true, false, 12, 28}, Sampling{false, false, 6, 14},
+                              Sampling{true, true, 0, 0}}) {
+        for (std::uint64_t tree = 0; tree < 20; ++tree) {
+            CHECK(draw(s, tree).rows == draw(s, tree).rows);
+            CHECK(draw(s, tree).rows != draw(s, tree + 1).rows);
+        }
+    }
+}
+
+TEST(sampling_is_uniform) {
+    constexpr std::uint64_t kTrees = 4000;
+    const double trees = kTrees;
+    const auto groups_look_uniform = [&](const Sampling& sampling, double labelled,
+                                         double unlabelled) {
+        const std::vector<double> times = tally(sampling, kTrees);
+        return looks_uniform(std::span(times).first(kLabelled), trees * labelled / kLabelled) &&
+               looks_uniform(std::span(times).subspan(kLabelled), trees * unlabelled / kUnlabelled);
+    };
+    CHECK(groups_look_uniform({true, false, 12, 28}, 12, 28));
+    CHECK(groups_look_uniform({true, false, 3, 50}, 3, 50));
+    CHECK(groups_look_uniform({false, false, 3, 7}, 3, 7));
+    CHECK(groups_look_uniform({false, false, 1, 14}, 1, 14));
+    CHECK(groups_look_uniform({true, true, 0, 0}, kLabelled, kUnlabelled));
+}
+
+TEST(rng_below_and_uniform) {
+    Rng rng(9);
+    std::vector<double> times(7);
+    std::vector<double> tenths(10);
+    for (int i = 0; i < 70'000; ++i) {
+        ++times.at(rng.below(7));
+        const double u = rng.uniform();
+        CHECK(u >= 0 && u < 1);
+        ++tenths.at(static_cast<std::size_t>(u * 10));
+    }
+    CHECK(looks_uniform(times, 10'000));
+    CHECK(looks_uniform(tenths, 7'000));
+    CHECK(rng.below(1) == 0);
+    for (int i = 0; i < 100; ++i) CHECK(rng.below(std::uint64_t{1} << 63) < std::uint64_t{1} << 63);
+}
+
+TEST(rng_keys_do_not_collide) {
+    std::set<std::uint64_t> keys;
+    std::size_t made = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        for (std::uint64_t tree = 0; tree < 50; ++tree) {
+            const std::uint64_t key = tree_key(seed, tree);
+            for (const std::uint64_t k :
+                 {key, derive(key, kLeft), derive(key, kRight), derive(key, kSample),
+                  derive(derive(key, kLeft), kLeft), derive(derive(key, kLeft), kRight),
+                  derive(derive(key, kRight), kLeft)}) {
+                keys.insert(k);
+                ++made;
+            }
+        }
+    }
+    CHECK(keys.size() == made);
+}
+
+// Column 0 spans [0, 1] with nearly all rows at its low end; 1 to 3 are alike; 4 is constant.
+TEST(splits_are_uniform) {
+    Data<> data = random_data(6, {30, 70, 5, 0});
+    for (std::size_t i = 0; i < data.rows(); ++i) {
+        data.x[i * 5] *= 0.01;
+        data.x[i * 5 + 4] = 3;
+    }
+    data.x[data.order[0] * 5] = 0;
+    data.x[data.order[99] * 5] = 1;
+    TrainParams params = default_params(data);
+    params.max_features = 1;
+    params.max_depth = 1;
+    params.n_trees = 4000;
+    std::vector<double> features(5), tenths(10);
+    for (const Tree& tree : fit(data, params)) {
+        ++features.at(static_cast<std::size_t>(tree.feature[0]));
+        if (tree.feature[0] == 0) ++tenths[static_cast<std::size_t>(tree.threshold[0] * 10)];
+    }
+    CHECK(features[4] == 0);
+    CHECK(looks_uniform(std::span(features).first(4), 1000));
+    CHECK(looks_uniform(tenths, features[0] / 10));
+}
+
+// Ranges that overflow, neighbours with nothing between them, and zeros of both signs.
+TEST(splits_of_extreme_values_are_sound) {
+    using Limits = std::numeric_limits<double>;
+    const std::vector<double> values{-Limits::max(),
+                                     -Limits::denorm_min(),
+                                     -0.0,
+                                     0.0,
+                                     Limits::denorm_min(),
+                                     1,
+                                     std::nextafter(1.0, 2.0),
+                                     std::nextafter(Limits::max(), 0),
+                                     Limits::max()};
+    Data<> data = random_data(19, {60, 120, 3, static_cast<std::uint32_t>(values.size())});
+    for (double& x : data.x) x = values[static_cast<std::size_t>(x + 2)];
+    TrainParams params = default_params(data);
+    params.risk = Risk::PN;
+    params.masses = {0.5, 0.5, 0.5};
+    params.n_trees = 20;
+    for (const Thresholds mode : {Thresholds::Random, Thresholds::Optimal}) {
+        params.thresholds = mode;
+        const auto trees = check_trees(data, params, nullptr);
+        const auto is_high = [](const Tree& tree) { return tree.threshold[0] > 2; };
+        if (mode == Thresholds::Random) CHECK(std::any_of(trees.begin(), trees.end(), is_high));
+    }
+}
+
+}  // namespace
+}  // namespace puforest::testing

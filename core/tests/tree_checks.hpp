@@ -1,0 +1,214 @@
+// What must hold of every grown tree, whatever the parameters.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <queue>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "check.hpp"
+#include "helpers.hpp"
+#include "puforest/risk.hpp"
+
+namespace puforest::testing {
+
+struct Weights {
+    std::vector<double> positive, sample;
+
+    RowWeights view() const { return {positive.data(), sample.data()}; }
+};
+
+inline Weights unit_weights(const Data<>& data) {
+    return {std::vector<double>(data.n_labelled, 1.0), std::vector<double>(data.order.size(), 1.0)};
+}
+
+inline Weights random_weights(const Data<>& data, std::uint64_t seed) {
+    Rng rng(seed);
+    Weights weights = unit_weights(data);
+    for (double& w : weights.sample) w = 0.5 + rng.uniform();
+    for (std::size_t i = 0; i < weights.positive.size(); ++i) {
+        weights.positive[i] = weights.sample[i] / (0.2 + 0.8 * rng.uniform());
+    }
+    return weights;
+}
+
+// From the definition: whether a node of these masses is to be left alone.
+inline bool is_pure(const TrainParams& params, double w_p, double w_u) {
+    if (w_p <= 0 || w_u <= 0) return true;
+    if (params.risk != Risk::uPU) return w_u <= w_p;
+    switch (params.loss) {
+        case Loss::Logistic:
+        case Loss::Hinge:
+        case Loss::DoubleHinge:
+        case Loss::Exponential: return w_u < w_p;
+        default: return false;
+    }
+}
+
+inline void check_structure(const Tree& tree, const TrainParams& params) {
+    const auto n = static_cast<std::size_t>(tree.size());
+    CHECK(n % 2 == 1);
+    CHECK(tree.threshold.size() == n && tree.left.size() == n && tree.w_p.size() == n &&
+          tree.w_u.size() == n && tree.n_labelled.size() == n && tree.n_unlabelled.size() == n);
+    std::vector<int> parents(n);
+    for (NodeId i = 0; i < tree.size(); ++i) {
+        if (tree.feature[i] == Tree::kLeaf) {
+            CHECK(tree.left[i] == Tree::kLeaf && tree.threshold[i] == 0);
+            continue;
+        }
+        const NodeId left = tree.left[i];
+        CHECK(left > i && left + 1 < tree.size());
+        if (left <= i || left + 1 >= tree.size()) return;
+        CHECK(!is_pure(params, tree.w_p[i], tree.w_u[i]));
+        for (const NodeId child : {left, left + 1}) {
+            ++parents[static_cast<std::size_t>(child)];
+            CHECK(tree.n_labelled[child] + tree.n_unlabelled[child] >=
+                  static_cast<std::int32_t>(std::max(1u, params.min_samples_leaf)));
+        }
+    }
+    CHECK(parents[0] == 0 && std::count(parents.begin() + 1, parents.end(), 1) == tree.size() - 1);
+}
+
+// A node as its rows make it, to be compared with what the tree says.
+struct NodeSums {
+    std::int32_t n_labelled = 0, n_unlabelled = 0;
+    double positive = 0, labelled = 0, unlabelled = 0;
+    std::vector<Row> rows;  // by position in the order
+
+    void add(Row position, const Data<>& data, const Weights& weights) {
+        rows.push_back(position);
+        if (position < data.n_labelled) {
+            ++n_labelled;
+            positive += weights.positive[position];
+            labelled += weights.sample[position];
+        } else {
+            ++n_unlabelled;
+            unlabelled += weights.sample[position];
+        }
+    }
+};
+
+// Send the rows that the tree with this number saw down from the root.
+inline std::vector<NodeSums> sums_by_node(const Tree& tree, std::uint32_t number,
+                                          const Data<>& data, const TrainParams& params,
+                                          const Weights& weights) {
+    const auto n_rows = static_cast<std::uint32_t>(data.order.size());
+    const Sample sample =
+        draw_sample(params.sampling, tree_key(params.seed, number), data.n_labelled, n_rows);
+    std::vector<NodeSums> nodes(static_cast<std::size_t>(tree.size()));
+    for (const Row position : sample.rows) nodes[0].add(position, data, weights);
+    for (NodeId i = 0; i < tree.size(); ++i) {
+        if (tree.feature[i] == Tree::kLeaf) continue;
+        for (const Row position : nodes[i].rows) {
+            const double value = data.matrix().at(data.order[position], tree.feature[i]);
+            nodes[tree.left[i] + (value > tree.threshold[i])].add(position, data, weights);
+        }
+    }
+    return nodes;
+}
+
+inline bool is_near(double a, double b) { return std::abs(a - b) < 1e-12; }
+
+inline void check_sums(const Tree& tree, const std::vector<NodeSums>& nodes,
+                       const GroupMasses& masses) {
+    const NodeSums& root = nodes[0];
+    for (NodeId i = 0; i < tree.size(); ++i) {
+        CHECK(tree.n_labelled[i] == nodes[i].n_labelled);
+        CHECK(tree.n_unlabelled[i] == nodes[i].n_unlabelled);
+        CHECK(is_near(tree.w_p[i], masses.labelled_p * nodes[i].positive / root.positive));
+        CHECK(
+            is_near(tree.w_u[i], masses.labelled_u * nodes[i].labelled / root.labelled +
+                                     masses.unlabelled_u * nodes[i].unlabelled / root.unlabelled));
+    }
+}
+
+// With no limits set, a leaf is pure or all its rows are alike.
+inline void check_fully_grown(const Tree& tree, const std::vector<NodeSums>& nodes,
+                              const Data<>& data, const TrainParams& params) {
+    const Matrix<double> x = data.matrix();
+    for (NodeId i = 0; i < tree.size(); ++i) {
+        if (tree.feature[i] != Tree::kLeaf || is_pure(params, tree.w_p[i], tree.w_u[i])) continue;
+        for (std::size_t j = 0; j < data.cols; ++j) {
+            for (const Row position : nodes[i].rows) {
+                CHECK(x.at(data.order[position], j) == x.at(data.order[nodes[i].rows[0]], j));
+            }
+        }
+    }
+}
+
+// Grow trees, with weights or without, and check everything above.
+inline std::vector<Tree> check_trees(const Data<>& data, const TrainParams& params,
+                                     const Weights* weights) {
+    auto trees = fit(data, params, weights ? weights->view() : RowWeights{});
+    CHECK(trees.size() == params.n_trees);
+    for (std::uint32_t t = 0; t < trees.size(); ++t) {
+        check_structure(trees[t], params);
+        const auto nodes =
+            sums_by_node(trees[t], t, data, params, weights ? *weights : unit_weights(data));
+        check_sums(trees[t], nodes, params.masses);
+        if (params.max_depth == TrainParams{}.max_depth)
+            check_fully_grown(trees[t], nodes, data, params);
+        CHECK(trees[t].size() > 1);
+    }
+    return trees;
+}
+
+inline double quadratic_risk(double w_p, double w_u) {
+    return NodeRisk<QuadraticLoss, true>::minimum(w_p, w_u);
+}
+
+// What a split is worth under the default parameters.
+inline double reduction(const Tree& tree, NodeId i) {
+    const NodeId l = tree.left[i];
+    return quadratic_risk(tree.w_p[i], tree.w_u[i]) - quadratic_risk(tree.w_p[l], tree.w_u[l]) -
+           quadratic_risk(tree.w_p[l + 1], tree.w_u[l + 1]);
+}
+
+// "" for the root, then L and R.
+inline std::vector<std::string> paths_of(const Tree& tree) {
+    std::vector<std::string> paths(static_cast<std::size_t>(tree.size()));
+    for (NodeId i = 0; i < tree.size(); ++i) {
+        if (tree.feature[i] == Tree::kLeaf) continue;
+        paths[tree.left[i]] = paths[i] + 'L';
+        paths[tree.left[i] + 1] = paths[i] + 'R';
+    }
+    return paths;
+}
+
+using Splits = std::map<std::string, std::pair<std::int32_t, double>>;
+
+// The tree without the numbers of its nodes.
+inline Splits splits_by_path(const Tree& tree) {
+    const std::vector<std::string> paths = paths_of(tree);
+    Splits splits;
+    for (NodeId i = 0; i < tree.size(); ++i) {
+        if (tree.feature[i] != Tree::kLeaf) {
+            splits[paths[i]] = {tree.feature[i], tree.threshold[i]};
+        }
+    }
+    return splits;
+}
+
+// The splits that a greedy choice among those of the full tree makes.
+inline Splits greedy(const Tree& full, std::size_t n_leaves) {
+    const auto paths = paths_of(full);
+    std::priority_queue<std::pair<double, NodeId>> open;
+    const auto push = [&](NodeId i) {
+        if (full.feature[i] != Tree::kLeaf) open.push({reduction(full, i), i});
+    };
+    Splits chosen;
+    push(0);
+    while (!open.empty() && chosen.size() + 1 < n_leaves) {
+        const NodeId i = open.top().second;
+        open.pop();
+        chosen[paths[i]] = {full.feature[i], full.threshold[i]};
+        push(full.left[i]);
+        push(full.left[i] + 1);
+    }
+    return chosen;
+}
+
+}  // namespace puforest::testing

@@ -1,0 +1,346 @@
+"""Wrong input gets an error that names what is wrong; odd but right input works."""
+
+import inspect
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from sklearn.exceptions import NotFittedError
+
+from puforest import (
+    PUDecisionTreeClassifier,
+    PUExtraTreeClassifier,
+    PUExtraTreesClassifier,
+    PURandomForestClassifier,
+)
+
+FORESTS = [PURandomForestClassifier, PUExtraTreesClassifier]
+ESTIMATORS = [PUDecisionTreeClassifier, PUExtraTreeClassifier, *FORESTS]
+METHODS = ["predict", "predict_proba", "decision_function", "apply", "decision_path"]
+BAD = (ValueError, TypeError)
+NAN, INF = float("nan"), float("inf")
+HUGE = 10**400  # beyond any float
+
+rng = np.random.default_rng(0)
+X = rng.integers(0, 9, size=(40, 3)).astype(float)
+Y = (rng.random(40) < 0.4).astype(int)
+
+
+def make(cls, **params):
+    small = {"n_estimators": 3} if cls in FORESTS else {}
+    return cls(**{"prior": 0.4, "random_state": 0, **small, **params})
+
+
+def with_cell(value, where=(5, 1)):
+    x = X.copy()
+    x[where] = value
+    return x
+
+
+@pytest.fixture(params=ESTIMATORS, ids=lambda cls: cls.__name__)
+def cls(request):
+    return request.param
+
+
+# Parameters
+
+NUMBER = ["3", [3], 3j, True, np.array([3]), object()]
+COUNT = [0, -1, 1.5, NAN, INF, *NUMBER]
+SHARE = [0, -1, 0.0, -0.5, 1.5, NAN, INF, *NUMBER]
+FLAG = [None, 0, 1, "yes", [True]]
+CHOICE = [None, "", "other", 1, ["hard"], b"nnpu", object()]
+BAD_PARAMETERS = {
+    "prior": [None, 0, 1, 0.0, 1.0, -0.1, 1.5, 2, HUGE, Fraction(1, HUGE), NAN, INF, -INF, *NUMBER],
+    "scenario": CHOICE,
+    "risk": CHOICE,
+    "loss": CHOICE,
+    "voting": CHOICE,
+    "max_features": [*SHARE, "other", 4, HUGE],
+    "n_thresholds": [None, *COUNT],
+    "max_depth": [*COUNT, 1.0],
+    "min_samples_split": [None, 1, *SHARE],
+    "min_samples_leaf": [None, *SHARE],
+    "min_risk_reduction": [NAN, HUGE, *NUMBER],
+    "max_leaf_nodes": [1, 2.0, *COUNT],
+    "n_estimators": [None, 1.0, *COUNT],
+    "bootstrap": FLAG,
+    "max_samples": [*SHARE, 41, HUGE],
+    "max_unlabeled": [*SHARE, 41, HUGE],
+    "oob_score": FLAG,
+    "warm_start": FLAG,
+    "n_jobs": [0, 1.5, NAN, INF, "2", [2], 2j, object()],
+    "verbose": [None, -1, 1.5, NAN, "1", [1]],
+    "random_state": [-1, 2**32, 1.5, NAN, "1", [1], object()],
+}
+
+
+def test_a_wrong_parameter_is_named(cls):
+    wrong = []
+    for name in inspect.signature(cls).parameters:
+        for value in BAD_PARAMETERS[name]:
+            try:
+                make(cls, **{name: value}).fit(X, Y)
+                wrong.append((name, value, "no error"))
+            except Exception as error:
+                if not isinstance(error, BAD) or name not in str(error):
+                    wrong.append((name, value, error))
+    assert not wrong
+
+
+def test_every_parameter_has_wrong_values():
+    names = {name for cls in ESTIMATORS for name in inspect.signature(cls).parameters}
+    assert names == BAD_PARAMETERS.keys()
+
+
+@pytest.mark.parametrize("risk", ["nnpu", "upu"])
+def test_the_prior_must_cover_the_labelled_rows(cls, risk):
+    share = Y.mean()
+    single = {"scenario": "single-training-set", "risk": risk}
+    with pytest.raises(ValueError, match="prior"):
+        make(cls, prior=share - 0.01, **single).fit(X, Y)
+    fitted = make(cls, prior=share, **single).fit(X, Y)
+    for wrong in (share - 0.01, 0, 1, NAN, None, "0.5", True):
+        with pytest.raises(BAD, match="prior"):
+            fitted.with_prior(wrong)
+
+
+def test_out_of_bag_answers_need_rows_out_of_the_bag():
+    with pytest.raises(ValueError, match="oob_score"):
+        make(PUExtraTreesClassifier, oob_score=True).fit(X, Y)
+
+
+@pytest.mark.parametrize(("name", "value"), [("voting", "loud"), ("n_jobs", "many")])
+def test_a_parameter_spoilt_after_the_fit_is_named(name, value):
+    forest = make(PUExtraTreesClassifier).fit(X, Y).set_params(**{name: value})
+    with pytest.raises(BAD, match=name):
+        forest.predict(X)
+
+
+# Data
+
+BAD_X = {
+    "nan": (with_cell(NAN), "X contains NaN"),
+    "inf": (with_cell(INF), "X contains infinity"),
+    "-inf": (with_cell(-INF), "X contains infinity"),
+    "float32 inf": (with_cell(INF).astype(np.float32), "X contains infinity"),
+    "None": (with_cell(None), "X contains NaN"),
+    "pandas NA": (pd.DataFrame(with_cell(NAN)).convert_dtypes(), "X contains NaN"),
+    "beyond any float": ([[HUGE, 0, 0], *X[1:].tolist()], None),
+    "no dimension": (np.array(3.0), "2D array"),
+    "one dimension": (X[:, 0], "2D array"),
+    "three dimensions": (X[:, :, None], "dim 3"),
+    "no features": (X[:, :0], "0 feature"),
+    "no rows": (X[:0], "0 sample"),
+    "strings": (np.full(X.shape, "red"), "string"),
+    "objects": (np.full(X.shape, object()), None),
+    "ragged": ([[1, 2, 3], [4, 5]] * 20, None),
+    "complex": (X * 1j, "Complex"),
+    "sparse": (sp.csr_array(X), "[Ss]parse"),
+    "dict": ({"a": [1, 2]}, None),
+    "nothing": (None, None),
+}
+
+
+@pytest.mark.parametrize("name", BAD_X)
+def test_wrong_rows(cls, name):
+    x, message = BAD_X[name]
+    with pytest.raises(BAD, match=message):
+        make(cls).fit(x, Y)
+    fitted = make(cls).fit(X, Y)
+    for method in METHODS:
+        with pytest.raises(BAD, match=message):
+            getattr(fitted, method)(x)
+
+
+BAD_Y = {
+    "only labelled": (np.ones(40), "y has only one class"),
+    "only unlabelled": (np.zeros(40), "y has only one class"),
+    "three classes": (np.arange(40) % 3, "y has 3 classes"),
+    "two columns": (np.c_[Y, Y], "y should be a 1d array"),
+    "too short": (Y[:-1], "inconsistent numbers of samples"),
+    "empty": (Y[:0], "inconsistent numbers of samples"),
+    "scalar": (np.array(1), "y should be a 1d array"),
+    "nan": (np.where(Y, NAN, 0), "y contains NaN"),
+    "inf": (np.where(Y, INF, 0), "y contains infinity"),
+    "shares": (Y + 0.5, "[Uu]nknown label type"),
+    "objects": (np.array([object(), None] * 20), "[Uu]nknown label type"),
+    "complex": (Y * 1j, "[Cc]omplex"),
+    "nothing": (None, "y"),
+}
+
+
+@pytest.mark.parametrize("risk", ["nnpu", "pn"])
+@pytest.mark.parametrize("name", BAD_Y)
+def test_wrong_y(cls, name, risk):
+    y, message = BAD_Y[name]
+    with pytest.raises(BAD, match=message):
+        make(cls, risk=risk).fit(X, y)
+
+
+def ones(value):
+    return np.where(np.arange(40) == np.flatnonzero(Y)[2], value, 1.0)
+
+
+WRONG_ROWS = {
+    "negative": ones(-1e-9),
+    "nan": ones(NAN),
+    "inf": ones(INF),
+    "-inf": ones(-INF),
+    "too short": np.ones(39),
+    "too long": np.ones(41),
+    "one": np.ones(1),
+    "empty": np.ones(0),
+    "column": np.ones((40, 1)),
+    "two columns": np.ones((40, 2)),
+    "strings": ["heavy"] * 40,
+    "complex": np.full(40, 1j),
+    "ragged": [[1], [1, 2]] * 20,
+    "beyond any float": [HUGE] * 40,
+    "dict": {"a": 1},
+    "sparse": sp.csr_array(np.ones((40, 1))),
+}
+BAD_ROWS = [
+    *(("sample_weight", name, value) for name, value in WRONG_ROWS.items()),
+    *(("propensity", name, value) for name, value in WRONG_ROWS.items()),
+    ("sample_weight", "no labelled", 1.0 * (Y == 0)),
+    ("sample_weight", "no unlabelled", 1.0 * (Y == 1)),
+    ("sample_weight", "none", np.zeros(40)),
+    ("sample_weight", "negative scalar", -1),
+    ("propensity", "scalar", 0.5),
+    ("propensity", "zero", ones(0)),
+    ("propensity", "above one", ones(1.01)),
+]
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"), [pytest.param(a, v, id=f"{a} {name}") for a, name, v in BAD_ROWS]
+)
+def test_wrong_weights_and_propensities_are_named(cls, argument, value):
+    with pytest.raises(BAD, match=argument):
+        make(cls).fit(X, Y, **{argument: value})
+
+
+def test_propensities_must_fit_risk_and_scenario(cls):
+    for params in ({"risk": "pn"}, {"prior": None}):
+        with pytest.raises(ValueError, match=r"propensit"):
+            make(cls, **params).fit(X, Y, propensity=np.full(40, 0.9))
+    single = make(cls, prior=None, scenario="single-training-set")
+    with pytest.raises(ValueError, match="propensity"):
+        single.fit(X, Y, propensity=np.full(40, 0.01))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_other_features_than_those_of_the_fit(cls, method):
+    names = list("abc")
+    frame = pd.DataFrame(X, columns=names)
+    fitted = make(cls).fit(frame, Y)
+    for wrong in (frame[["a", "b"]], frame.assign(d=0), frame[names[::-1]], frame.add_suffix("_")):
+        with pytest.raises(ValueError, match="feature names"):
+            getattr(fitted, method)(wrong)
+    for wrong in (X[:, :2], np.c_[X, X]):
+        with pytest.raises(ValueError, match=r"has \d features"):
+            getattr(make(cls).fit(X, Y), method)(wrong)
+    with pytest.raises(NotFittedError):
+        getattr(make(cls), method)(X)
+
+
+def test_a_failed_fit_leaves_the_earlier_one(cls):
+    fitted = make(cls).fit(X, Y)
+    before = dict(vars(fitted))
+    for x, y, rows in [
+        (np.c_[X, X], np.zeros(40), {}),
+        (pd.DataFrame(X, columns=list("abc")), Y, {"sample_weight": -np.ones(40)}),
+        (np.c_[X, X], Y, {"propensity": np.zeros(40)}),
+    ]:
+        with pytest.raises(ValueError, match=r"y|sample_weight|propensity"):
+            fitted.fit(x, y, **rows)
+        assert vars(fitted).keys() == before.keys()
+        assert all(vars(fitted)[name] is value for name, value in before.items())
+
+
+# What must work
+
+
+def mapped(folder, order, dtype):
+    array = np.memmap(folder / "x", dtype=dtype, mode="w+", shape=X.shape, order=order)
+    array[:] = X
+    array.flush()
+    return np.memmap(folder / "x", dtype=dtype, mode="r", shape=X.shape, order=order)
+
+
+def read_only(x):
+    x = x.copy()
+    x.flags.writeable = False
+    return x
+
+
+def unaligned(x):
+    return np.frombuffer(b"." + x.tobytes(), dtype=x.dtype, offset=1).reshape(x.shape)
+
+
+SAME_X = {
+    "read-only": lambda _: read_only(X),
+    "Fortran": lambda _: np.asfortranarray(X),
+    "read-only Fortran": lambda _: read_only(X.T).T,
+    "memmap": lambda folder: mapped(folder, "C", "f8"),
+    "memmap Fortran": lambda folder: mapped(folder, "F", "f8"),
+    "memmap float32": lambda folder: mapped(folder, "C", "f4"),
+    "memmap Fortran float32": lambda folder: mapped(folder, "F", "f4"),
+    "memmap big-endian": lambda folder: mapped(folder, "C", ">f8"),
+    "reversed": lambda _: X[::-1, ::-1].copy()[::-1, ::-1],
+    "every other": lambda _: np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
+    "unaligned": lambda _: unaligned(X),
+    "list": lambda _: X.tolist(),
+    "objects": lambda _: X.astype(object),
+    "strings of numbers": lambda _: X.astype(str).tolist(),
+    "frame": lambda _: pd.DataFrame(X, index=np.arange(40)[::-1]),
+    "nullable frame": lambda _: pd.DataFrame(X).astype({0: "Int64", 1: "Float32", 2: "UInt8"}),
+    "polars": lambda _: pl.DataFrame(X),
+    **{
+        dtype: lambda _, dtype=dtype: X.astype(dtype)
+        for dtype in ("f2", "f4", ">f4", "g", "u1", "i1", ">i2", "i4", "i8", "u8")
+    },
+}
+
+
+@pytest.mark.parametrize("form", SAME_X)
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_the_form_of_the_rows_does_not_matter(cls, form, tmp_path):
+    x = SAME_X[form](tmp_path)
+    expected = make(cls).fit(X, Y)
+    fitted = make(cls).fit(x, Y)
+    assert_array_equal(fitted._forest.threshold, expected._forest.threshold)
+    for trained, asked in ((fitted, x), (fitted, X), (expected, x)):
+        assert_array_equal(trained.predict_proba(asked), expected.predict_proba(X))
+
+
+SAME_Y = {
+    "bool": Y == 1,
+    "-1 and 1": 2 * Y - 1,
+    "float": Y * 3.0,
+    "uint8": Y.astype("u1"),
+    "strings": np.where(Y, "positive", "neither"),
+    "object strings": np.where(Y, "positive", "neither").astype(object),
+    "list": Y.tolist(),
+    "series": pd.Series(Y, index=rng.permutation(40) * 7 - 50),
+    "nullable series": pd.Series(Y, index=list("ab" * 20), dtype="Int64"),
+    "nullable bool": pd.Series(Y == 1, dtype="boolean"),
+    "category": pd.Series(np.where(Y, "b", "a"), dtype="category"),
+    "polars": pl.Series(Y),
+    "read-only": read_only(Y),
+    "reversed": Y[::-1].copy()[::-1],
+}
+
+
+@pytest.mark.parametrize("coding", SAME_Y)
+def test_the_coding_of_y_does_not_matter(cls, coding):
+    y = SAME_Y[coding]
+    expected = make(cls).fit(X, Y).predict(X)
+    fitted = make(cls).fit(X, y)
+    assert_array_equal(fitted.classes_, np.unique(np.asarray(y)))
+    assert_array_equal(fitted.predict(X) == fitted.classes_[1], expected == 1)
