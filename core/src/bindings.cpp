@@ -181,6 +181,8 @@ void bind_for(nb::module_& m, nb::class_<Predictor>& predictor) {
 
 NB_MODULE(_core, m) {
     m.doc() = "Compiled core of puforest.";
+    // A model that is still alive when the interpreter ends is no leak to warn of.
+    nb::set_leak_warnings(false);
 
     nb::enum_<Risk>(m, "Risk")
         .value("upu", Risk::uPU)

@@ -85,13 +85,13 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        before = vars(self).copy()
+        before = self.__dict__.copy()
         try:
             self._fit(X, y, sample_weight, propensity)
         except BaseException:
             # What was fitted before stays as it was.
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
         return self
 

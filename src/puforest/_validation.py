@@ -258,7 +258,8 @@ def weights(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
     if (weight < 0).any():
         raise ValueError(f"sample_weight must not be negative, got {weight.min():g}")
     # Only ratios matter. A power of two changes no digit, and keeps sums within range.
-    return np.ldexp(weight, -np.frexp(weight.max())[1])
+    scaled: NDArray[np.float64] = np.ldexp(weight, -np.frexp(weight.max())[1])
+    return scaled
 
 
 def vector(name: str, values: ArrayLike, n: int, *, finite: bool) -> NDArray[np.float64]:
