@@ -22,10 +22,11 @@ test-python: $(VENV)/installed-dev
 test-core: build/core/plain/passed build/core/address,undefined/passed build/core/thread/passed
 
 build/core/%/passed: $(CPP) CMakeLists.txt $(VENV)/tools
+	mkdir -p $(@D)
 	$(BIN)/cmake -G Ninja -S . -B $(@D) -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
 	  -DPUFOREST_PYTHON=OFF -DPUFOREST_TESTS=ON -DPUFOREST_SANITIZE=$(filter-out plain,$*) \
-	  > $(@D).log
-	$(BIN)/cmake --build $(@D) > $(@D).log || { cat $(@D).log; exit 1; }
+	  > $(@D)/log || { cat $(@D)/log; exit 1; }
+	$(BIN)/cmake --build $(@D) > $(@D)/log || { cat $(@D)/log; exit 1; }
 	$(@D)/core_tests
 	touch $@
 
@@ -50,8 +51,8 @@ coverage: $(VENV)/installed-dev
 	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DPUFOREST_COVERAGE=ON > build/coverage/log
 	$(BIN)/cmake --build build/coverage/core > build/coverage/log
 	build/coverage/core/core_tests
-	$(BIN)/gcovr --root . --filter core/src --filter core/include \
-	  --exclude-throw-branches build/coverage
+	cd build/coverage && ../../$(BIN)/gcovr --root ../.. --filter ../../core/src --filter ../../core/include \
+	  --exclude-throw-branches --print-summary .
 
 $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)

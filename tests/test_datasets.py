@@ -44,7 +44,7 @@ def test_make_pu_single_training_set():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_labeled": 21}, "n_labeled=21 is more than the 20 rows"),
+        ({"n_labeled": 21}, "n_labeled=21 is more than the 20 positives"),
         ({"n_labeled": "many"}, "n_labeled must be a whole number or a share"),
         ({"scenario": "one-sample"}, "scenario must be one of"),
         ({"y": [0, 1]}, r"y must have the shape \(40,\)"),

@@ -156,7 +156,8 @@ def test_values_that_float32_would_merge_stay_apart():
 @pytest.mark.parametrize("model", MODELS[2:], ids=by_name)
 def test_number_of_threads(model, blobs):
     X, labelled, _ = blobs
-    one = clone(model).set_params(n_jobs=1, oob_score=True, max_unlabeled=0.5).fit(X, labelled)
+    one = clone(model).set_params(n_jobs=1, oob_score=True, bootstrap=True, n_estimators=30)
+    one.fit(X, labelled)
     for n in (2, 3, 7, -1):
         other = clone(one).set_params(n_jobs=n).fit(X, labelled)
         assert_same(one, other)

@@ -45,6 +45,13 @@ def test_labels_keep_their_coding(coding, blobs):
     assert_array_equal(model.predict(X), np.array(coding)[plain.predict(X)])
 
 
+@pytest.mark.parametrize("words", [("positive", "unlabeled"), ("P", "U"), ("bad", "unknown")])
+def test_words_that_would_swap_the_classes_are_refused(words, blobs):
+    X, labelled, _ = blobs
+    with pytest.raises(ValueError, match=f"{words[1]}.*would be taken .* give y as numbers"):
+        PUDecisionTreeClassifier(0.4).fit(X, np.array(words)[1 - labelled])
+
+
 def test_estimators_are_views(forest, blobs):
     X, *_ = blobs
     trees = forest.estimators_
@@ -202,9 +209,14 @@ def test_out_of_bag_risk_estimates_the_error_rate(scenario, risk):
 def test_out_of_bag_of_rows_never_held_out(blobs):
     X, labelled, _ = blobs
     model = PUExtraTreesClassifier(0.4, n_estimators=50, max_unlabeled=0.5, oob_score=True)
-    model.fit(X, labelled)
+    with pytest.warns(UserWarning, match="oob_risk_ is nan: no tree leaves out rows of both"):
+        model.fit(X, labelled)
     assert_array_equal(np.isnan(model.oob_decision_function_), labelled == 1)
     assert np.isnan(model.oob_risk_)
+    with pytest.warns(UserWarning, match="[0-9]+ rows were seen by every tree") as caught:
+        few = PURandomForestClassifier(0.4, n_estimators=2, oob_score=True).fit(X, labelled)
+    assert {w.filename for w in caught} == {__file__}
+    assert np.isfinite(few.oob_risk_)
     with pytest.raises(ValueError, match="oob_score=True needs trees that do not see every row"):
         PUExtraTreesClassifier(0.4, oob_score=True).fit(X, labelled)
     with pytest.raises(AttributeError, match="oob_score=True"):

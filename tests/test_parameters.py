@@ -1,5 +1,7 @@
 """Every parameter changes the result, in the way it says."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -10,6 +12,7 @@ from puforest import (
     PUExtraTreesClassifier,
     PURandomForestClassifier,
 )
+from puforest._progress import Progress
 
 FORESTS = (PUExtraTreesClassifier, PURandomForestClassifier)
 TREES = (PUDecisionTreeClassifier, PUExtraTreeClassifier)
@@ -129,7 +132,10 @@ def test_min_risk_reduction_is_respected(cls, blobs):
 
 @pytest.mark.parametrize("cls", ALL)
 def test_best_first_growth_makes_the_most_valuable_splits(cls, blobs):
-    """A tree of k leaves is part of the full tree, and no open leaf beats a split made."""
+    """A tree of k leaves is part of the full tree, and reduces the risk more than a smaller one.
+
+    That no open leaf beats a split made is compared with the naive forest in test_oracle.py.
+    """
     full = fitted(cls, blobs, max_leaf_nodes=10**6)
     depth_first = fitted(cls, blobs)
     assert full.get_n_leaves() == depth_first.get_n_leaves()
@@ -192,13 +198,22 @@ def test_a_bootstrap_of_one_training_set_draws_rows_together(cls, blobs):
         np.testing.assert_allclose(forest.w_u[roots], 1)
 
 
-def test_n_jobs_changes_the_threads_and_nothing_else(blobs):
-    """More work is under way at once with more threads: seen in what the system counts."""
-    one, two = (fitted(PUExtraTreesClassifier, blobs, n_jobs=n) for n in (1, 2))
-    assert same_trees(one, two)
-    assert one._n_threads() == 1
-    assert two._n_threads() == 2
-    assert fitted(PUExtraTreesClassifier, blobs, n_jobs=-1)._n_threads() >= 1
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="counts threads in /proc")
+def test_n_jobs_is_the_number_of_threads(blobs, monkeypatch):
+    seen = []
+
+    class Probe(Progress):
+        def __call__(self, done, total):
+            seen.append(len(list(Path("/proc/self/task").iterdir())))
+
+    monkeypatch.setattr("puforest.forest.Progress", Probe)
+    threads = {}
+    for n_jobs in (1, 4):
+        seen.clear()
+        model = fitted(PURandomForestClassifier, blobs, n_jobs=n_jobs, n_estimators=1500, verbose=1)
+        threads[n_jobs] = max(seen)
+        assert model._forest.n_trees == 1500
+    assert threads[4] == threads[1] + 3
 
 
 @pytest.mark.parametrize("cls", FORESTS)
@@ -213,8 +228,6 @@ def test_verbose_reports_progress(cls, blobs, capsys):
 
 
 def test_progress_speaks_at_most_once_an_interval(capsys):
-    from puforest._progress import Progress
-
     progress = Progress(interval=3600)
     for done in range(5):
         progress(done, 5)
@@ -224,20 +237,56 @@ def test_progress_speaks_at_most_once_an_interval(capsys):
     assert capsys.readouterr().err.startswith("puforest: 2/5 trees, ")
 
 
+@pytest.mark.filterwarnings("ignore:oob_score=True")
 @pytest.mark.parametrize("cls", FORESTS)
 def test_warm_start_adds_trees(cls, blobs):
     X, labelled, _ = blobs
-    whole = fitted(cls, blobs, oob_score=True, max_unlabeled=0.5)
-    grown = fitted(cls, blobs, n_estimators=3, warm_start=True, oob_score=True, max_unlabeled=0.5)
+    whole = fitted(cls, blobs, oob_score=True, bootstrap=True)
+    grown = fitted(cls, blobs, n_estimators=3, warm_start=True, oob_score=True, bootstrap=True)
     first = grown.estimators_[0]
     grown.set_params(n_estimators=8).fit(X, labelled)
     assert same_trees(whole, grown)
     assert same_trees(first, grown.estimators_[0])
     assert_array_equal(whole.oob_decision_function_, grown.oob_decision_function_)
-    with pytest.warns(UserWarning, match="adds no trees"):
+    with pytest.warns(UserWarning, match="none is added") as caught:
         grown.fit(X, labelled)
+    assert {w.filename for w in caught} == {__file__}
     assert same_trees(whole, grown)
+    assert_array_equal(whole.oob_decision_function_, grown.oob_decision_function_)
     with pytest.raises(ValueError, match="n_estimators=2 is less than the 8 trees"):
         grown.set_params(n_estimators=2).fit(X, labelled)
     grown.set_params(warm_start=False).fit(X, labelled)
     assert grown._forest.n_trees == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"prior": 0.7}, r"grown with prior=0.4, which prior=0.7 does not go with"),
+        ({"risk": "upu"}, "grown with risk='nnpu'"),
+        ({"loss": "logistic"}, "grown with loss='quadratic'"),
+        ({"scenario": "single-training-set"}, "grown with scenario='case-control'"),
+        ({"bootstrap": True, "oob_score": True}, "must be those of the first fit"),
+    ],
+    ids=str,
+)
+def test_warm_start_does_not_mix(change, message, blobs):
+    X, labelled, _ = blobs
+    model = fitted(PUExtraTreesClassifier, blobs, warm_start=True)
+    before = model.predict_proba(X)
+    with pytest.raises(ValueError, match=message):
+        model.set_params(n_estimators=9, **change).fit(X, labelled)
+    assert model.prior_ == 0.4
+    assert_array_equal(model.predict_proba(X), before)
+    model.set_params(prior=0.4, risk="nnpu", loss="quadratic", scenario="case-control")
+    with pytest.raises(ValueError, match=r"classes \[0, 1\] of y, got \[1, 2\]"):
+        model.set_params(oob_score=False).fit(X, labelled + 1)
+
+
+def test_parameters_set_after_the_fit_do_not_change_what_was_learnt(blobs):
+    X, *_ = blobs
+    model = fitted(PUExtraTreesClassifier, blobs, min_samples_leaf=20)
+    importances, other = model.feature_importances_, model.with_prior(0.6).predict_proba(X)
+    model.set_params(loss="logistic", risk="pn", prior=0.1)
+    assert_array_equal(model.feature_importances_, importances)
+    assert_array_equal(model.with_prior(0.6).predict_proba(X), other)

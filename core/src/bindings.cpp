@@ -4,7 +4,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <limits>
+#include <memory>
 #include <optional>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -40,9 +44,12 @@ std::span<const T> view(const In<T>& array) {
 // An array that owns what it shows.
 template <class T>
 Out<T> own(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
-    auto* kept = new std::vector<T>(std::move(values));
-    const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return Out<T>(kept->data(), shape, owner);
+    auto kept = std::make_unique<std::vector<T>>(std::move(values));
+    T* const data = kept->data();
+    const nb::capsule owner(kept.get(),
+                            [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    kept.release();
+    return Out<T>(data, shape, owner);
 }
 
 // Runs on the calling thread, which has released the GIL: takes it, lets Ctrl-C raise, and

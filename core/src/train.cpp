@@ -10,6 +10,7 @@ template <class Real>
 std::vector<Tree> train(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labelled,
                         const RowWeights& weights, const TrainParams& params, const Poll& poll) {
     if (x.cols == 0) throw std::invalid_argument("X has no columns");
+    if (x.cols > kMaxColumns) throw std::invalid_argument("too many columns: at most 2^29 - 1");
     check_rows(order, n_labelled, x.rows, params.sampling);
     const Poll poll_before_trees = [&](std::size_t, std::size_t) {
         if (poll) poll(0, params.n_trees);

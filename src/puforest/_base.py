@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self, cast
 
 import numpy as np
@@ -22,11 +23,37 @@ from puforest.scenario import SCENARIOS, GroupMasses, group_masses
 VOTINGS = ("hard", "soft")
 
 
+@dataclass(frozen=True)
+class GrownFor:
+    """What the trees of a fit were grown for; parameters may be set to something else later."""
+
+    risk: str
+    loss: str
+    scenario: str
+    prior: float
+
+    def require_same(self, other: GrownFor) -> None:
+        """Refuse to add trees grown for something else."""
+        for f in fields(self):
+            old, new = getattr(self, f.name), getattr(other, f.name)
+            if old != new:
+                raise ValueError(
+                    f"warm_start=True adds to trees grown with {f.name}={old!r}, which "
+                    f"{f.name}={new!r} does not go with: fit a new forest"
+                )
+
+
 class PUClassifier(ClassifierMixin, BaseEstimator):
     """Base of all estimators. A single tree is a forest of one."""
 
     # Which thresholds a feature proposes; set by each class.
     _thresholds: _core.Thresholds
+
+    classes_: NDArray[Any]
+    prior_: float
+    _forest: Forest
+    _grown_for: GrownFor
+    _masses: GroupMasses
 
     def __init__(
         self,
@@ -75,11 +102,13 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
             Two values: the larger marks labelled positives, the smaller unlabelled rows (with
             ``risk="pn"``: negatives). 1 and 0, 1 and -1, True and False all do.
         sample_weight : array-like of shape (n_samples,), optional
-            A row of weight 2 is the same as the row twice; one of weight 0 is not there.
+            A row of weight 2 is the same as the row twice, and one of weight 0 is not there.
+            Limits such as ``min_samples_leaf`` count rows, whatever they weigh, and a bootstrap
+            draws rows.
         propensity : array-like of shape (n_samples,), optional
             Probability of each labelled row to be labelled given that it is positive, where
-            this differs between rows. Values of unlabelled rows are not used. A ``prior``, if
-            given, fixes the total mass of the labelled rows.
+            this differs between rows. Values of unlabelled rows are not used. Without a
+            ``prior`` they imply one; a given ``prior`` scales the masses that they imply.
 
         Returns
         -------
@@ -119,9 +148,18 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
             propensity=rows.propensity,
         )
         params = self._train_params(rows, masses, n_features=X.shape[1])
+        grown_for = GrownFor(self.risk, self.loss, self.scenario, masses.labelled_p)
+        if self._continues():
+            self._grown_for.require_same(grown_for)
+            if not np.array_equal(self.classes_, rows.classes):
+                raise ValueError(
+                    f"warm_start=True adds to trees for the classes {self.classes_.tolist()} of y, "
+                    f"got {rows.classes.tolist()}: fit a new forest"
+                )
         self._grow(X, rows, masses, params)
         self.classes_ = rows.classes
         self.prior_ = masses.labelled_p
+        self._grown_for = grown_for
         self._masses = masses
 
     def _train_params(
@@ -239,6 +277,33 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         """
         return 2 * self._positive_share(X) - 1
 
+    def score(
+        self,
+        X: check.MatrixLike,
+        y: check.MatrixLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Accuracy against the true classes.
+
+        Given labels instead, with unlabelled positives counted as negatives, it is no measure of
+        quality: do not choose parameters by it, nor by a search that uses it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their true classes, in the coding of the fit.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            Share of rows predicted right.
+        """
+        return float(super().score(X, y, sample_weight))
+
     def _leaves(self, X: check.MatrixLike) -> NDArray[np.int32]:
         X = self._validated(X)
         return self._forest.predictor("hard").leaves(X, self._n_threads())
@@ -250,7 +315,10 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     def with_prior(self, prior: float) -> Self:
         """Answer for another class prior with the same trees, without a new fit.
 
-        The splits stay; what each leaf says follows from its masses under the new prior.
+        The splits stay; what each leaf says follows from its masses under the new prior. This
+        needs leaves that hold both classes: fully grown leaves are pure and say the same for
+        most priors, so grow the forest with ``min_samples_leaf``, ``max_leaf_nodes`` or
+        ``max_depth`` to ask it for other priors. A new fit may choose other splits.
 
         Parameters
         ----------
@@ -275,12 +343,14 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         new = check.class_prior(prior)
         if new is None:
             raise TypeError("prior must be a number between 0 and 1, got None")
-        least = self._masses.labelled_u if self.risk != "pn" else 0.0
+        risk = self._grown_for.risk
+        least = self._masses.labelled_u if risk != "pn" else 0.0
         if new < least:
             raise ValueError(f"prior={new:g} is impossible: {least:g} of the rows are labelled")
         other = copy.copy(self)
         other.prior = other.prior_ = new
-        other._forest = self._forest.with_prior(self.risk, self.prior_, new)
+        other._forest = self._forest.with_prior(risk, self.prior_, new)
+        other._grown_for = replace(self._grown_for, prior=new)
         other._masses = GroupMasses(new, self._masses.labelled_u, self._masses.unlabelled_u)
         return other
 
@@ -298,18 +368,23 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
+        """Risk reductions of the splits on each feature; they do not add up to 1."""
         check_is_fitted(self)
-        return self._forest.importances(self.risk, self.loss, normalized=False)
+        grown = self._grown_for
+        return self._forest.importances(grown.risk, grown.loss, normalized=False)
 
     @property
     def normalized_feature_importances_(self) -> NDArray[np.float64]:
+        """Risk reductions, each divided by the mass of its node."""
         check_is_fitted(self)
-        return self._forest.importances(self.risk, self.loss, normalized=True)
+        grown = self._grown_for
+        return self._forest.importances(grown.risk, grown.loss, normalized=True)
 
     @property
     def infinite_reductions_(self) -> NDArray[np.int64]:
+        """Number of splits on each feature that made the risk minus infinity."""
         check_is_fitted(self)
-        return self._forest.infinite_reductions(self.risk, self.loss)
+        return self._forest.infinite_reductions(self._grown_for.risk, self._grown_for.loss)
 
     # scikit-learn's protocol
 

@@ -24,7 +24,9 @@ PARAMETERS = {
     or "exponential". Quadratic is the Gini criterion, logistic the entropy.""",
     "voting": """{{"hard", "soft"}}, default={}
     What a leaf says: "hard" is 1 if it holds more positives than negatives, else 0; "soft" is
-    its estimated share of positives. ``predict_proba`` averages over the trees.""",
+    its estimated share of positives. ``predict_proba`` averages over the trees. The two differ
+    where leaves hold both classes, so set a limit to the growth of the trees with "soft". It may
+    be changed after the fit.""",
     "max_features": """{{"sqrt", "log2"}}, int, float or None, default={}
     Number of features to try at a node, drawn from those that vary there: the square root or
     the logarithm of all features, rounded up; a number; a share of all; or all (None).""",
@@ -46,21 +48,22 @@ PARAMETERS = {
     Whether each tree sees a sample drawn with replacement instead of all rows.""",
     "max_samples": """int, float or None, default={}
     Labelled rows that a tree sees: a number, a share, or all. Drawn with replacement if
-    ``bootstrap`` is set, else without.""",
+    ``bootstrap`` is set, else without. With this or ``max_unlabeled``, the two groups are drawn
+    separately in either scenario.""",
     "max_unlabeled": """int, float or None, default={}
-    Unlabelled rows that a tree sees, likewise. Five to ten times as many as labelled ones make
-    fits several times faster at about the same accuracy.""",
+    Unlabelled rows that a tree sees, likewise. Fewer make fits faster.""",
     "oob_score": """bool, default={}
     Whether to let each training row be judged by the trees that did not see it: sets
-    ``oob_decision_function_`` and ``oob_risk_``. Needs ``bootstrap``, ``max_samples`` or
-    ``max_unlabeled``. Labelled rows that stand among the unlabelled ones a second time bias
-    it: one copy is seen while the other is held out.""",
+    ``oob_decision_function_`` and ``oob_risk_``. Needs ``bootstrap``, or ``max_samples`` and
+    ``max_unlabeled``, for the risk; for decisions one of the two is enough. Labelled
+    rows that stand among the unlabelled ones a second time bias it: one copy is seen while the
+    other is held out.""",
     "warm_start": """bool, default={}
     Whether another ``fit`` keeps the trees and adds the missing ones.""",
     "n_jobs": """int or None, default={}
     Threads to fit and predict with; -1 is all cores. The result does not depend on it.""",
     "random_state": """int, RandomState instance or None, default={}
-    Seed of all that is random. The same seed gives the same forest on every machine.""",
+    Seed of all that is random. The same seed gives the same forest on any number of threads.""",
     "verbose": """int, default={}
     With 1 or more, a fit reports its progress on standard error.""",
 }
@@ -74,12 +77,22 @@ n_features_in_ : int
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Their names, where ``X`` has names that are all strings.
 feature_importances_ : ndarray of shape (n_features_in_,)
-    Risk reductions of all splits on a feature, averaged over the trees.
+    Risk reductions of all splits on a feature, averaged over the trees. They are shares of the
+    risk, not of 1, and can be negative under nnPU.
 normalized_feature_importances_ : ndarray of shape (n_features_in_,)
     The same, each reduction divided by the mass of its node.
 infinite_reductions_ : ndarray of shape (n_features_in_,)
     Number of splits left out of the importances because they made the risk minus infinity,
     which only uPU can do."""
+
+FOREST_ATTRIBUTES = """oob_decision_function_ : ndarray of shape (n_samples,)
+    Mean vote for each training row of the trees that did not see it; nan where all did.
+    Only with ``oob_score=True``.
+oob_risk_ : float
+    Estimated error rate on those rows: the zero-one risk of the chosen estimator; nan where
+    the rows of one group were never held out. Only with ``oob_score=True``.
+estimators_ : list
+    The trees, as fitted estimators."""
 
 ClassT = TypeVar("ClassT", bound=type)
 
@@ -91,7 +104,11 @@ def documented(cls: ClassT) -> ClassT:
         for name, parameter in inspect.signature(cls).parameters.items()
     ]
     doc = inspect.cleandoc(cls.__doc__ or "")
-    cls.__doc__ = doc.replace("%parameters%", "\n".join(entries)).replace(
-        "%attributes%", ATTRIBUTES
-    )
+    for place, text in (
+        ("%parameters%", "\n".join(entries)),
+        ("%attributes%", ATTRIBUTES),
+        ("%forest_attributes%", FOREST_ATTRIBUTES),
+    ):
+        doc = doc.replace(place, text)
+    cls.__doc__ = doc
     return cls

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ def data_errors(name: str) -> Iterator[None]:
     except OverflowError as error:
         raise ValueError(f"{name} has a number beyond the range of floats") from error
     except (TypeError, ValueError) as error:
-        if name in str(error):
+        if re.search(rf"\b({name}|y)\b", str(error)):
             raise
         raise type(error)(f"{name}: {error}") from error
 
@@ -132,12 +133,12 @@ def count_or_share(name: str, value: Any, n: int, low: int) -> int:
     return max(low, math.ceil(float(value) * n))
 
 
-def rows_to_draw(name: str, value: Any, n: int) -> int:
+def rows_to_draw(name: str, value: Any, n: int, what: str) -> int:
     if value is None:
         return n
     draws = count_or_share(name, value, n, 1)
     if draws > n:
-        raise ValueError(f"{name}={value!r} is more than the {n} rows there are")
+        raise ValueError(f"{name}={value!r} is more than the {n} {what} there are")
     return draws
 
 
@@ -209,11 +210,11 @@ def training_rows(
     y: NDArray[Any], sample_weight: ArrayLike | None, propensity: ArrayLike | None, *, risk: str
 ) -> Rows:
     """Labels and weights as the rows of a fit; rows that weigh nothing are left out."""
-    other = "negative" if risk == "pn" else "unlabelled"
-    classes, labelled = labels(y, other)
+    larger, smaller = ("positive", "negative") if risk == "pn" else ("labelled", "unlabelled")
+    classes, labelled = labels(y, larger, smaller)
     n = len(labelled)
     weight = np.ones(n) if sample_weight is None else weights(sample_weight, n)
-    for name, group in (("labelled", labelled), (other, ~labelled)):
+    for name, group in ((larger, labelled), (smaller, ~labelled)):
         if not weight[group].any():
             raise ValueError(
                 f"sample_weight is zero for all {name} rows: that leaves only one class"
@@ -232,20 +233,30 @@ def training_rows(
     return Rows(classes, order.astype(np.uint32), n_labelled, weight[order], e)
 
 
-def labels(y: NDArray[Any], other: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The two classes in order and whether each row has the larger one, the label."""
+def labels(y: NDArray[Any], larger: str, smaller: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The two classes in order and whether each row has the larger one.
+
+    `larger` and `smaller` say what rows of the two are, for the messages.
+    """
     check_classification_targets(y)
     classes = np.unique(y)
     if len(classes) > 2:
         raise ValueError(
             "Only binary classification is supported. The type of the target is "
             f"{type_of_target(y)}: y has {len(classes)} classes, but needs two, the larger for "
-            f"labelled positives and the smaller for {other} rows."
+            f"{larger} rows and the smaller for {smaller} ones."
         )
     if len(classes) < 2:
         raise ValueError(
-            f"y has only one class, {classes[0]!r}, but needs two: the larger for labelled "
-            f"positives (such as 1) and the smaller for {other} rows (such as 0)."
+            f"y has only one class, {classes.tolist()[0]!r}, but needs two: the larger for "
+            f"{larger} rows (such as 1) and the smaller for {smaller} ones (such as 0)."
+        )
+    first, second = classes.tolist()
+    if isinstance(second, str) and re.match("u$|unl|unk|neg", second, re.IGNORECASE):
+        raise ValueError(
+            f"y has the classes {first!r} and {second!r}. The larger one, {second!r}, would be "
+            f"taken as the class of {larger} rows: give y as numbers, 1 for {larger} rows and 0 "
+            f"for {smaller} ones."
         )
     return classes, y == classes[1]
 

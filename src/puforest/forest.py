@@ -22,11 +22,16 @@ from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
 __all__ = ["PUExtraTreesClassifier", "PURandomForestClassifier"]
 
 
+# What a tree of a forest shares with it.
+FITTED = ("classes_", "prior_", "n_features_in_", "feature_names_in_", "_grown_for", "_masses")
+
+
 class PUForestClassifier(PUClassifier):
     """What many trees need beyond one: samples, threads, out-of-bag answers, warm starts."""
 
     _tree_class: type[PUDecisionTreeClassifier] | type[PUExtraTreeClassifier]
     _seed: int
+    _sample: tuple[Any, ...]
     _held_out: tuple[NDArray[np.float64], float] | None = None
 
     def __init__(
@@ -59,8 +64,12 @@ class PUForestClassifier(PUClassifier):
         params = super()._train_params(rows, masses, n_features)
         params.n_threads = self._n_threads()
         replace = check.boolean("bootstrap", self.bootstrap)
-        labelled = check.rows_to_draw("max_samples", self.max_samples, rows.n_labelled)
-        unlabelled = check.rows_to_draw("max_unlabeled", self.max_unlabeled, rows.n_unlabelled)
+        labelled = check.rows_to_draw(
+            "max_samples", self.max_samples, rows.n_labelled, "labelled rows"
+        )
+        unlabelled = check.rows_to_draw(
+            "max_unlabeled", self.max_unlabeled, rows.n_unlabelled, "unlabelled rows"
+        )
         every = self.max_samples is None and self.max_unlabeled is None
         together = replace and every and self.scenario == "single-training-set"
         params.sampling = _core.Sampling(replace, together, labelled, unlabelled)
@@ -93,21 +102,31 @@ class PUForestClassifier(PUClassifier):
         params.seed = seed
         params.first_tree = grown
         params.n_trees = n_trees - grown
-        if params.n_trees == 0:
-            warnings.warn(
-                f"warm_start=True with n_estimators={n_trees} adds no trees: there are as many "
-                "already",
-                UserWarning,
-                stacklevel=3,
+        sample = self._sample_sizes(rows)
+        if grown and self.oob_score and sample != self._sample:
+            raise ValueError(
+                "oob_score=True and warm_start=True: rows and their sampling must be those of the "
+                "first fit"
             )
-            return
-        progress = Progress() if check.verbosity(self.verbose) else None
-        new = self._train(X, rows, params, progress)
-        if progress is not None:
-            progress.finish(params.n_trees)
-        self._forest = self._forest.followed_by(new) if grown else new
+        if params.n_trees > 0:
+            progress = Progress() if check.verbosity(self.verbose) else None
+            new = self._train(X, rows, params, progress)
+            if progress is not None:
+                progress.finish(params.n_trees)
+            self._forest = self._forest.followed_by(new) if grown else new
+        else:
+            warnings.warn(
+                f"warm_start=True: there are n_estimators={n_trees} trees already, none is added",
+                stacklevel=4,
+            )
         self._seed = seed
+        self._sample = sample
         self._held_out = self._judge_held_out(X, rows, params, masses) if self.oob_score else None
+
+    def _sample_sizes(self, rows: check.Rows) -> tuple[Any, ...]:
+        """What decides which rows a tree sees, the seed aside."""
+        asked = (self.scenario, self.bootstrap, self.max_samples, self.max_unlabeled)
+        return (*asked, rows.n_labelled, rows.n_unlabelled)
 
     def _judge_held_out(
         self, X: NDArray[Any], rows: check.Rows, params: _core.TrainParams, masses: GroupMasses
@@ -123,14 +142,24 @@ class PUForestClassifier(PUClassifier):
 
         decision = 2 * share - 1
         if not (judged[:n].any() and judged[n:].any()):
+            warnings.warn(
+                "oob_risk_ is nan: no tree leaves out rows of both groups. Set bootstrap=True, or "
+                "max_samples and max_unlabeled, to have one.",
+                stacklevel=5,
+            )
             return decision, np.nan
+        if not judged.all():
+            warnings.warn(
+                f"oob_score=True: {np.count_nonzero(~judged)} rows were seen by every tree and "
+                "have no out-of-bag answer; more trees leave out more rows",
+                stacklevel=5,
+            )
         labelled, unlabelled = slice(None, n), slice(n, None)
         w_p = masses.labelled_p * positive_share(rows.positive_weight, labelled)
         w_u = masses.labelled_u * positive_share(rows.labelled_weight, labelled)
         w_u += masses.unlabelled_u * positive_share(rows.unlabelled_weight, unlabelled)
-        return decision, float(
-            classification_risk(w_p, w_u, prior=masses.labelled_p, risk=self.risk)
-        )
+        risk = classification_risk(w_p, w_u, prior=masses.labelled_p, risk=self.risk)
+        return decision, float(risk)
 
     def with_prior(self, prior: float) -> Self:
         other = super().with_prior(prior)
@@ -162,7 +191,7 @@ class PUForestClassifier(PUClassifier):
         trees = []
         for t in range(self._forest.n_trees):
             tree = self._tree_class(**params)
-            for name in ("classes_", "prior_", "n_features_in_", "feature_names_in_", "_masses"):
+            for name in FITTED:
                 if hasattr(self, name):
                     setattr(tree, name, getattr(self, name))
             tree._forest = self._forest.tree(t)
@@ -218,18 +247,11 @@ class PURandomForestClassifier(PUForestClassifier):
     Attributes
     ----------
     %attributes%
-    oob_decision_function_ : ndarray of shape (n_samples,)
-        Mean vote for each training row of the trees that did not see it; nan where all did.
-        Only with ``oob_score=True``.
-    oob_risk_ : float
-        Estimated error rate on those rows: the zero-one risk of the chosen estimator; nan where
-        the rows of one group were never held out. Only with ``oob_score=True``.
-    estimators_ : list
-        The trees, as fitted estimators.
+    %forest_attributes%
 
     See Also
     --------
-    PUExtraTreesClassifier : Random thresholds; faster, and usually as good.
+    PUExtraTreesClassifier : Random thresholds on all rows.
 
     Examples
     --------
@@ -307,14 +329,7 @@ class PUExtraTreesClassifier(PUForestClassifier):
     Attributes
     ----------
     %attributes%
-    oob_decision_function_ : ndarray of shape (n_samples,)
-        Mean vote for each training row of the trees that did not see it; nan where all did.
-        Only with ``oob_score=True``.
-    oob_risk_ : float
-        Estimated error rate on those rows: the zero-one risk of the chosen estimator; nan where
-        the rows of one group were never held out. Only with ``oob_score=True``.
-    estimators_ : list
-        The trees, as fitted estimators.
+    %forest_attributes%
 
     See Also
     --------

@@ -15,6 +15,9 @@ using NodeId = std::int32_t;  // index within one tree; the root is 0
 // so this many rows are what a signed 32-bit node index can address.
 inline constexpr std::size_t kMaxRows = (std::size_t{1} << 30) - 1;
 
+// Codes take up to four bytes each, and offsets within a row are 32-bit.
+inline constexpr std::size_t kMaxColumns = (std::size_t{1} << 29) - 1;
+
 // A read-only view of a dense matrix with any strides, counted in elements.
 template <class Real>
 struct Matrix {

@@ -57,9 +57,9 @@ def make_pu(
     if y.shape != (len(X),):
         raise ValueError(f"y must have the shape ({len(X)},), got {y.shape}")
     check.one_of("scenario", scenario, SCENARIOS)
-    _, positive = check.labels(y, "negative")
+    _, positive = check.labels(y, "positive", "negative")
     positives = np.flatnonzero(positive)
-    size = check.rows_to_draw("n_labeled", n_labeled, len(positives))
+    size = check.rows_to_draw("n_labeled", n_labeled, len(positives), "positives")
     chosen = check_random_state(random_state).choice(positives, size, replace=False)
     if scenario == "case-control":
         return np.concatenate([X[chosen], X]), np.repeat([1, 0], [size, len(X)])
