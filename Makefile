@@ -8,7 +8,7 @@ PACKAGE := $(shell find src -type f -not -name '*.pyc')
 CPP := $(wildcard core/src/* core/include/puforest/* core/tests/*)
 PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 
-.PHONY: demo test test-python test-core lint format coverage clean
+.PHONY: demo test test-python test-core lint format coverage bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/demo.py
@@ -53,6 +53,14 @@ coverage: $(VENV)/installed-dev
 	build/coverage/core/core_tests
 	cd build/coverage && ../../$(BIN)/gcovr --root ../.. --filter ../../core/src --filter ../../core/include \
 	  --exclude-throw-branches --print-summary .
+
+# puforest beside scikit-learn; DATA is the folder of the published data sets.
+DATA ?= $(PUFOREST_DATA)
+bench: $(VENV)/installed
+	$(BIN)/python benchmarks/compare.py --data "$(DATA)" --workloads mnist --memory \
+	  --only "extra trees" "ExtraTrees"
+	$(BIN)/python benchmarks/report.py benchmarks/results/compare.jsonl \
+	  > benchmarks/results/compare.md
 
 $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)
