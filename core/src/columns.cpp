@@ -75,6 +75,8 @@ class ColumnEncoder {
     };
 
 public:
+    explicit ColumnEncoder(Arena& memory) : memory_(memory) {}
+
     // `values` holds the column by row position.
     Column encode(std::span<const Real> values) {
         Column column;
@@ -170,10 +172,12 @@ private:
     template <class CodeType>
     CodeType* allocate_codes(std::size_t n, Column& column) {
         column.width_ = sizeof(CodeType);
-        column.codes_ = std::make_unique_for_overwrite<std::byte[]>(n * sizeof(CodeType));
-        return reinterpret_cast<CodeType*>(column.codes_.get());
+        std::byte* const codes = memory_.take(n * sizeof(CodeType));
+        column.codes_ = codes;
+        return reinterpret_cast<CodeType*>(codes);
     }
 
+    Arena& memory_;
     std::vector<std::uint8_t> numbers_;
     std::vector<Item> items_, other_;
     std::vector<Row> start_;
@@ -190,8 +194,8 @@ void store_by_row(Columns& columns, unsigned n_threads, const Poll& poll) {
         }
     }
     columns.row_bytes = (std::size_t{bytes} + 3) / 4 * 4;
-    columns.by_row =
-        std::make_unique_for_overwrite<std::byte[]>(columns.row_bytes * columns.n_rows);
+    std::byte* const by_row = columns.memory->take(columns.row_bytes * columns.n_rows);
+    columns.by_row = by_row;
     constexpr std::size_t kRows = 256;  // a block of rows that fits the second-level cache
     const std::size_t n_blocks = (columns.n_rows + kRows - 1) / kRows;
     run_tasks(
@@ -200,7 +204,7 @@ void store_by_row(Columns& columns, unsigned n_threads, const Poll& poll) {
             const std::size_t first = block * kRows;
             const std::size_t last = std::min<std::size_t>(first + kRows, columns.n_rows);
             for (const Column& column : columns.column) {
-                std::byte* const target = columns.by_row.get() + column.offset();
+                std::byte* const target = by_row + column.offset();
                 column.visit([&](const auto* codes) {
                     for (std::size_t i = first; i < last; ++i) {
                         std::memcpy(target + i * columns.row_bytes, codes + i, sizeof(*codes));
@@ -231,7 +235,7 @@ Columns encode(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t 
     std::atomic<std::size_t> next{0};
     const auto encode_blocks = [&](std::size_t, const StopFlag& stop) {
         std::vector<Real> copy(n * width);
-        ColumnEncoder<Real> encoder;
+        ColumnEncoder<Real> encoder(*result.memory);
         for (std::size_t block; (block = next++) < n_blocks && !stop;) {
             const std::size_t first = block * width;
             const std::size_t last = std::min(first + width, x.cols);

@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "puforest/memory.hpp"
 #include "puforest/parallel.hpp"
 #include "puforest/types.hpp"
 
@@ -29,9 +30,9 @@ public:
     template <class Use>
     decltype(auto) visit(Use&& use) const {
         switch (width_) {
-            case 1: return use(reinterpret_cast<const std::uint8_t*>(codes_.get()));
-            case 2: return use(reinterpret_cast<const std::uint16_t*>(codes_.get()));
-            default: return use(reinterpret_cast<const std::uint32_t*>(codes_.get()));
+            case 1: return use(reinterpret_cast<const std::uint8_t*>(codes_));
+            case 2: return use(reinterpret_cast<const std::uint16_t*>(codes_));
+            default: return use(reinterpret_cast<const std::uint32_t*>(codes_));
         }
     }
 
@@ -63,7 +64,7 @@ private:
     friend class ColumnEncoder;
     friend void store_by_row(Columns&, unsigned, const Poll&);
 
-    std::unique_ptr<std::byte[]> codes_;
+    const std::byte* codes_ = nullptr;  // in Columns::memory
     std::unique_ptr<std::byte[]> values_;
     Code size_ = 0;
     std::uint32_t offset_ = 0;
@@ -75,8 +76,9 @@ struct Columns {
     std::vector<Column> column;
     std::uint32_t n_labelled = 0;  // positions [0, n_labelled) are the labelled rows
     std::uint32_t n_rows = 0;
-    std::unique_ptr<std::byte[]> by_row;  // row_bytes a row, column j at column[j].offset()
+    const std::byte* by_row = nullptr;  // row_bytes a row, column j at column[j].offset()
     std::size_t row_bytes = 0;
+    std::unique_ptr<Arena> memory = std::make_unique<Arena>();  // of all codes
 };
 
 // Encode the rows `order` of `x`, whose first `n_labelled` are the labelled ones. All values

@@ -116,8 +116,7 @@ private:
         const auto fetch = [&](std::span<const Row> rows, CodeType* out) {
             const Columns& columns = context_.columns;
             if (n * columns.row_bytes <= kRowMajorBytes) {
-                const std::byte* const first =
-                    columns.by_row.get() + columns.column[feature].offset();
+                const std::byte* const first = columns.by_row + columns.column[feature].offset();
                 gather(first, columns.row_bytes, rows.data(), rows.size(), out);
             } else {
                 gather(codes, rows.data(), rows.size(), out);
