@@ -32,10 +32,9 @@ std::vector<Row> first_rows(std::size_t n) {
 }
 
 template <class Real>
-Column encode_one(const std::vector<Real>& values) {
+Columns encode_one(const std::vector<Real>& values) {
     const std::size_t n = values.size();
-    Columns columns = encode(Matrix<Real>{values.data(), n, 1, 1, 1}, first_rows(n), 1, 1, Poll{});
-    return std::move(columns.column[0]);
+    return encode(Matrix<Real>{values.data(), n, 1, 1, 1}, first_rows(n), 1, 1, Poll{});
 }
 
 // The definition: a code is the rank of its value, and values(code) gives it back.
@@ -45,7 +44,8 @@ void check_ranks(const std::vector<Real>& values) {
     std::sort(distinct.begin(), distinct.end());
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
 
-    const Column column = encode_one(values);
+    const Columns columns = encode_one(values);
+    const Column& column = columns.column[0];
     CHECK(column.size() == distinct.size());
     CHECK(width_of(column) == (distinct.size() <= 256 ? 1 : distinct.size() <= 65536 ? 2 : 4));
     for (Code code = 0; code < column.size(); ++code) {
@@ -117,7 +117,8 @@ TEST(columns_minus_zero_is_zero) {
         std::vector<double> values(n);
         for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<double>(i / 2);
         values[0] = -0.0;
-        const Column column = encode_one(values);
+        const Columns columns = encode_one(values);
+        const Column& column = columns.column[0];
         const std::vector<Code> codes = codes_of(column, n);
         CHECK(codes[0] == 0 && codes[1] == 0 && codes[2] == 1);
         CHECK(column.value(0) == 0);
@@ -209,7 +210,8 @@ TEST(columns_layout_and_threads_do_not_matter) {
 TEST(columns_code_at_most_is_the_linear_scan) {
     std::vector<double> values;
     for (int i = 0; i < 40; ++i) values.push_back(i * i * 0.5 - 30);
-    const Column column = encode_one(values);
+    const Columns columns = encode_one(values);
+    const Column& column = columns.column[0];
     for (Code low = 0; low < column.size(); ++low) {
         for (Code high = low; high < column.size(); ++high) {
             for (Code k = low; k < column.size(); ++k) {
