@@ -125,55 +125,32 @@ def run(args: argparse.Namespace) -> None:
     field = [c for c in field if any(word in c.name for word in args.only or [""])]
     about = machine()
     with out.open("a") as file:
+
+        def record(name: str, threads: int, contestant: Contestant, **result: Any) -> None:
+            line = {"workload": name, "contestant": contestant.name, "task": contestant.task}
+            line |= {"trees": args.trees, "threads": threads, **result, **about}
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+            shown = "   ".join(f"{k} {v:.5g}" for k, v in result.items() if v is not None)
+            print(f"{name}  {threads} thr  {contestant.name:52}{shown}")
+
         for name in args.workloads:
             workload = load(name, Path(args.data))
             data = {task: training_data(workload, task) for task in ("pn", "pu")}
+            test = workload.X_test, workload.y_test
             for threads in args.threads:
-                sizes: dict[str, float | None] = {}
                 for number in range(args.rounds):
                     for contestant in field:
                         model = build(contestant, workload, args.trees, threads)
-                        result = one_round(
-                            model, *data[contestant.task], workload.X_test, workload.y_test
+                        result = one_round(model, *data[contestant.task], *test)
+                        size = bytes_per_node(model)
+                        record(
+                            name, threads, contestant, round=number, **result, bytes_per_node=size
                         )
-                        if number == 0:
-                            sizes[contestant.name] = bytes_per_node(model)
-                        record = {
-                            "workload": name,
-                            "contestant": contestant.name,
-                            "task": contestant.task,
-                            "trees": args.trees,
-                            "threads": threads,
-                            "round": number,
-                            **result,
-                            "bytes_per_node": sizes[contestant.name],
-                            **about,
-                        }
-                        file.write(json.dumps(record) + "\n")
-                        file.flush()
-                        print(
-                            f"{name:18} {threads} thr  round {number}  {contestant.name:52}"
-                            f"fit {result['fit']:8.3f} s   batch {result['predict_batch']:7.4f} s"
-                            f"   one {1e6 * result['predict_one']:8.0f} us"
-                            f"   accuracy {result['accuracy']:.4f}"
-                        )
-                if args.memory:
-                    for contestant in field:
-                        if contestant.name.startswith("the authors"):
-                            continue
+                for contestant in field if args.memory else ():
+                    if not contestant.name.startswith("the authors"):
                         share = peak_memory(args, name, contestant.name, threads)
-                        record = {
-                            "workload": name,
-                            "contestant": contestant.name,
-                            "task": contestant.task,
-                            "trees": args.trees,
-                            "threads": threads,
-                            "memory_over_x": share,
-                            **about,
-                        }
-                        file.write(json.dumps(record) + "\n")
-                        file.flush()
-                        print(f"{name:18} {contestant.name:52} memory {share:.2f} of X")
+                        record(name, threads, contestant, memory_over_x=share)
 
 
 def main() -> None:

@@ -1,0 +1,28 @@
+"""What the pages say: examples run, and the commands they name are there."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_example_of_the_readme(capsys):
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    exec(code.group(1), {})
+    accuracy, *shares = capsys.readouterr().out.splitlines()
+    assert float(accuracy) > 0.98
+    assert len(shares) == 3
+
+
+def test_commands_exist():
+    makefile = (ROOT / "Makefile").read_text()
+    for page in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md"):
+        for target in re.findall(r"make ([a-z-]+)", (ROOT / page).read_text()):
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE), (page, target)
+
+
+def test_links_between_pages():
+    for page in ROOT.glob("**/*.md"):
+        if not {".venv", "build"} & set(page.relative_to(ROOT).parts):
+            for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+                assert (page.parent / link).exists(), (page, link)
