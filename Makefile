@@ -53,7 +53,7 @@ coverage: $(VENV)/installed-dev
 	$(BIN)/cmake --build build/coverage/core > build/coverage/log
 	build/coverage/core/core_tests
 	cd build/coverage && ../../$(BIN)/gcovr --root ../.. --filter ../../core/src --filter ../../core/include \
-	  --exclude-throw-branches --print-summary .
+	  --exclude-throw-branches --merge-lines --print-summary .
 
 # puforest beside scikit-learn; DATA is the folder of the published data sets.
 DATA ?= $(PUFOREST_DATA)
