@@ -116,57 +116,43 @@ Arrays train_forest(const In2<Real>& x, const TrainingRows& rows, const TrainPar
     return result;
 }
 
-Predictor make_predictor(const In<std::int64_t>& offset, const In<std::int32_t>& feature,
-                         const In<double>& threshold, const In<NodeId>& left,
-                         const In<double>& value, std::uint32_t n_features) {
-    return Predictor({view(offset), view(feature), view(threshold), view(left), view(value)},
-                     n_features);
-}
-
-void check_columns(const Predictor& self, std::size_t n_columns) {
-    if (n_columns != self.n_features()) {
-        throw std::invalid_argument("X has " + std::to_string(n_columns) + " features, but " +
+// Fill `answers` by `fill(data, poll)`, without the GIL, for an X of the right width.
+template <class T, class Real, class Fill>
+void answer(const Predictor& self, const In2<Real>& x, std::vector<T>& answers, Fill&& fill) {
+    if (x.shape(1) != self.n_features()) {
+        throw std::invalid_argument("X has " + std::to_string(x.shape(1)) + " features, but " +
                                     std::to_string(self.n_features()) + " were expected");
     }
+    const Progress none;
+    const Poll poll = polling(none);
+    const nb::gil_scoped_release release;
+    fill(answers.data(), poll);
 }
 
 template <class Real>
 Out<double> predict_mean(const Predictor& self, const In2<Real>& x, unsigned n_threads) {
-    check_columns(self, x.shape(1));
     std::vector<double> mean(x.shape(0));
-    {
-        const Progress none;
-        const Poll poll = polling(none);
-        const nb::gil_scoped_release release;
-        self.mean(view(x), mean.data(), n_threads, poll);
-    }
+    answer(self, x, mean,
+           [&](double* out, const Poll& poll) { self.mean(view(x), out, n_threads, poll); });
     return own(std::move(mean), {x.shape(0)});
 }
 
 template <class Real>
 Out<std::int32_t> predict_leaves(const Predictor& self, const In2<Real>& x, unsigned n_threads) {
-    check_columns(self, x.shape(1));
     std::vector<std::int32_t> leaves(x.shape(0) * self.n_trees());
-    {
-        const Progress none;
-        const Poll poll = polling(none);
-        const nb::gil_scoped_release release;
-        self.leaves(view(x), leaves.data(), n_threads, poll);
-    }
+    answer(self, x, leaves, [&](std::int32_t* out, const Poll& poll) {
+        self.leaves(view(x), out, n_threads, poll);
+    });
     return own(std::move(leaves), {x.shape(0), self.n_trees()});
 }
 
 template <class Real>
 Out<double> predict_held_out(const Predictor& self, const In2<Real>& x, const TrainingRows& rows,
                              const TrainParams& params) {
-    check_columns(self, x.shape(1));
     std::vector<double> mean(x.shape(0), std::numeric_limits<double>::quiet_NaN());
-    {
-        const Progress none;
-        const Poll poll = polling(none);
-        const nb::gil_scoped_release release;
-        self.mean_held_out(view(x), view(rows.order), rows.n_labelled, params, mean.data(), poll);
-    }
+    answer(self, x, mean, [&](double* out, const Poll& poll) {
+        self.mean_held_out(view(x), view(rows.order), rows.n_labelled, params, out, poll);
+    });
     return own(std::move(mean), {x.shape(0)});
 }
 
@@ -244,7 +230,8 @@ NB_MODULE(_core, m) {
            const In<double>& threshold, const In<NodeId>& left, const In<double>& value,
            std::uint32_t n_features) {
             new (self)
-                Predictor(make_predictor(offset, feature, threshold, left, value, n_features));
+                Predictor({view(offset), view(feature), view(threshold), view(left), view(value)},
+                          n_features);
         },
         "offset"_a, "feature"_a, "threshold"_a, "left"_a, "value"_a, "n_features"_a);
     bind_for<float>(m, predictor);

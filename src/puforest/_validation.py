@@ -69,12 +69,12 @@ def is_real(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
-def integer(name: str, value: Any, low: int, high: int = MAX_UINT32) -> int:
+def integer(name: str, value: Any, low: int) -> int:
     if not is_integer(value):
         raise TypeError(f"{name} must be a whole number of at least {low}, got {value!r}")
     if value < low:
         raise ValueError(f"{name} must be at least {low}, got {value!r}")
-    return min(int(value), high)
+    return min(int(value), MAX_UINT32)
 
 
 def optional_integer(name: str, value: Any, low: int, none: int) -> int:
@@ -123,7 +123,7 @@ def threads(n_jobs: Any) -> int:
 
 
 def count_or_share(name: str, value: Any, n: int, low: int) -> int:
-    """A number of rows out of `n`, given as such or as a share."""
+    """A number out of `n`, given as such or as a share."""
     if is_integer(value):
         return integer(name, value, low)
     if not is_real(value):
@@ -133,30 +133,26 @@ def count_or_share(name: str, value: Any, n: int, low: int) -> int:
     return max(low, math.ceil(float(value) * n))
 
 
-def rows_to_draw(name: str, value: Any, n: int, what: str) -> int:
+def number_of(name: str, value: Any, n: int, what: str) -> int:
+    """How many of the `n` there are, given as a number or as a share; None is all."""
     if value is None:
         return n
     draws = count_or_share(name, value, n, 1)
     if draws > n:
-        raise ValueError(f"{name}={value!r} is more than the {n} {what} there are")
+        raise ValueError(f"{name}={value!r} is more than the {n} {what}")
     return draws
 
 
 def features_to_draw(value: Any, n_features: int) -> int:
-    if value is None:
-        return n_features
     if isinstance(value, str):
         one_of("max_features", value, ("sqrt", "log2"))
         root_or_log = math.sqrt(n_features) if value == "sqrt" else math.log2(n_features)
         return max(1, math.ceil(root_or_log))
-    if not is_integer(value) and not is_real(value):
+    if value is not None and not is_real(value):
         raise TypeError(
             f"max_features must be 'sqrt', 'log2', a whole number, a share or None, got {value!r}"
         )
-    draws = count_or_share("max_features", value, n_features, 1)
-    if draws > n_features:
-        raise ValueError(f"max_features={value!r} is more than the {n_features} features of X")
-    return draws
+    return number_of("max_features", value, n_features, "features of X")
 
 
 # Data

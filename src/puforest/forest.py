@@ -64,10 +64,10 @@ class PUForestClassifier(PUClassifier):
         params = super()._train_params(rows, masses, n_features)
         params.n_threads = self._n_threads()
         replace = check.boolean("bootstrap", self.bootstrap)
-        labelled = check.rows_to_draw(
+        labelled = check.number_of(
             "max_samples", self.max_samples, rows.n_labelled, "labelled rows"
         )
-        unlabelled = check.rows_to_draw(
+        unlabelled = check.number_of(
             "max_unlabeled", self.max_unlabeled, rows.n_unlabelled, "unlabelled rows"
         )
         every = self.max_samples is None and self.max_unlabeled is None

@@ -59,7 +59,7 @@ def make_pu(
     check.one_of("scenario", scenario, SCENARIOS)
     _, positive = check.labels(y, "positive", "negative")
     positives = np.flatnonzero(positive)
-    size = check.rows_to_draw("n_labeled", n_labeled, len(positives), "positives")
+    size = check.number_of("n_labeled", n_labeled, len(positives), "positives")
     chosen = check_random_state(random_state).choice(positives, size, replace=False)
     if scenario == "case-control":
         return np.concatenate([X[chosen], X]), np.repeat([1, 0], [size, len(X)])
