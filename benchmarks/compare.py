@@ -1,175 +1,222 @@
 """Fit and predict times of puforest and of what people use instead, in one run.
 
 Contestants take turns, round by round, so that a noisy machine disturbs all alike; medians over
-the rounds are what counts, and ratios between them. Results are appended as JSON lines.
+the rounds are what counts, and ratios between them. Every round is appended to a file of JSON
+lines at once: run the same command again after an interruption, and it goes on where it was.
 
-    python benchmarks/compare.py --data FOLDER --workloads mnist --rounds 5 --threads 1
+    python benchmarks/compare.py --data FOLDER
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import gc
 import pickle
-import platform
 import statistics
 import subprocess
 import sys
 import time
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from contestants import Contestant, authors, contestants
-from workloads import Workload, load
+from contestants import Contestant, Setting, contestants, listening
+from machine import (
+    RESULTS,
+    append_line,
+    cores,
+    forget_peak,
+    machine,
+    node_count,
+    read_lines,
+    setup_of,
+    status,
+)
+from workloads import PUBLISHED, Workload, load
 
-PACKAGES = ("puforest", "scikit-learn", "scikit-learn-intelex", "pulearn", "numpy")
-
-
-def machine() -> dict[str, Any]:
-    """What a reader needs to judge the numbers."""
-    versions = {}
-    for name in PACKAGES:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    cpu = platform.processor() or platform.machine()
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            cpu = line.split(":", 1)[1].strip()
-            break
-    return {"cpu": cpu, "python": platform.python_version(), "versions": versions}
+BATCH = 10_000
+SINGLE_ROWS = 100
+KEY = ("kind", "workload", "task", "contestant", "threads", "trees", "round")
 
 
-def training_data(workload: Workload, task: str) -> tuple[np.ndarray, np.ndarray]:
-    return workload.as_pu() if task == "pu" else (workload.X, workload.y)
+def setting(workload: Workload, trees: int, threads: int, seed: int) -> Setting:
+    return Setting(trees, threads, seed, workload.prior, workload.n_labelled)
 
 
-def build(contestant: Contestant, workload: Workload, n_trees: int, threads: int) -> Any:
-    return contestant.make(n_trees, threads, workload.prior, 1000)
-
-
-def one_round(
-    model: Any, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray
-) -> dict[str, float]:
-    """Times in seconds, and the accuracy that goes with them."""
-    started = time.perf_counter()
-    model.fit(X, y)
-    fitted = time.perf_counter()
-    batch = X_test[:10_000]
-    model.predict(batch[:10])  # whatever is set up on first use
-    before = time.perf_counter()
-    predicted = model.predict(batch)
-    after = time.perf_counter()
-    single = []
-    for i in range(60):
-        row = X_test[i : i + 1]
-        begin = time.perf_counter()
-        model.predict(row)
-        single.append(time.perf_counter() - begin)
+def quality(predicted: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    """Accuracy, and two measures that do not reward the larger class."""
+    hit, miss = ((predicted == 1) & (truth == 1)).sum(), ((predicted == 0) & (truth == 1)).sum()
+    false, rest = ((predicted == 1) & (truth == 0)).sum(), ((predicted == 0) & (truth == 0)).sum()
     return {
-        "fit": fitted - started,
-        "predict_batch": after - before,
-        "predict_one": statistics.median(single),
-        "accuracy": float((predicted == y_test[:10_000]).mean()),
+        "accuracy": float((hit + rest) / len(truth)),
+        "balanced_accuracy": float((hit / (hit + miss) + rest / (rest + false)) / 2),
+        "f1": float(2 * hit / (2 * hit + miss + false)),
     }
 
 
-def bytes_per_node(model: Any) -> float | None:
-    """Size of the pickled model over its number of nodes."""
-    if hasattr(model, "_forest"):
-        nodes = len(model._forest.feature)
-    elif hasattr(model, "estimators_") and hasattr(model.estimators_[0], "tree_"):
-        nodes = sum(tree.tree_.node_count for tree in model.estimators_)
-    else:
-        return None
-    return len(pickle.dumps(model)) / nodes
+class Counter:
+    """A file that only counts: pickles of large forests need not fit in memory."""
+
+    size = 0
+
+    def write(self, part: Any) -> int:
+        self.size += memoryview(part).nbytes
+        return memoryview(part).nbytes
 
 
-def peak_memory(args: argparse.Namespace, workload: str, contestant: str, threads: int) -> float:
+def model_size(model: Any) -> dict[str, Any]:
+    """Nodes, and pickled bytes for each. Pickles first: looking at nodes may fill caches."""
+    counter = Counter()
+    pickle.dump(model, counter)
+    nodes = node_count(model)
+    return {"nodes": nodes, "bytes_per_node": counter.size / nodes if nodes else None}
+
+
+def one_round(
+    contestant: Contestant,
+    key: dict[str, Any],
+    rows: tuple[np.ndarray, np.ndarray],
+    workload: Workload,
+) -> dict[str, Any]:
+    """Times in seconds, and the quality that goes with them."""
+    seed = key["round"]  # another one each round, the same for all contestants
+    model = contestant.make(setting(workload, key["trees"], key["threads"], seed))
+    X_test, y_test = workload.X_test[:BATCH], workload.y_test[:BATCH]
+    gc.collect()
+    with listening() as intelex:
+        cpu, started = time.process_time(), time.perf_counter()
+        model.fit(*rows)
+        fit, fit_cpu = time.perf_counter() - started, time.process_time() - cpu
+        model.predict(X_test[:10])  # whatever is set up on first use
+    started = time.perf_counter()
+    predicted = model.predict(X_test)
+    batch = time.perf_counter() - started
+    single = []
+    for i in range(min(SINGLE_ROWS, len(X_test))):
+        row = X_test[i : i + 1]
+        started = time.perf_counter()
+        model.predict(row)
+        single.append(time.perf_counter() - started)
+    result = {
+        "random_state": seed,
+        "fit": fit,
+        "fit_cpu": fit_cpu,
+        "predict_batch": batch,
+        "predict_one": statistics.median(single),
+        **quality(predicted, y_test),
+    }
+    if (fallback := intelex.fell_back()) is not None:
+        result["fallback"] = fallback
+    return result | (model_size(model) if seed == 0 else {})
+
+
+def peak_memory(args: argparse.Namespace, key: dict[str, Any]) -> dict[str, float]:
     """Peak memory of a fit above what was there before, as a share of the size of X.
 
     Measured in a process of its own.
     """
-    command = [sys.executable, __file__, "--data", args.data, "--workloads", workload]
-    command += ["--threads", str(threads), "--trees", str(args.trees), "--memory-of", contestant]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return float(done.stdout)
+    command = [sys.executable, __file__, "--memory-of", key["contestant"]]
+    command += ["--workloads", key["workload"]]
+    command += ["--threads", str(key["threads"]), "--trees", str(key["trees"])]
+    for option, value in (("--data", args.data), ("--authors", args.authors)):
+        command += [option, str(value)] if value else []
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return {"memory_over_x": float(done.stdout)}
 
 
 def print_peak_memory(args: argparse.Namespace) -> None:
-    def resident(key: str) -> int:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith(key):
-                return 1024 * int(line.split()[1])
-        raise RuntimeError(key)
-
-    contestant = next(c for c in contestants() if c.name == args.memory_of)
-    workload = load(args.workloads[0], Path(args.data))
-    X, y = training_data(workload, contestant.task)
-    model = build(contestant, workload, args.trees, args.threads[0])
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak of loading
-    before = resident("VmRSS")
+    contestant = next(c for c in contestants(args.authors) if c.name == args.memory_of)
+    workload = load(args.workloads[0], args.data)
+    X, y = workload.task(contestant.task)
+    model = contestant.make(setting(workload, args.trees, args.threads[0], 0))
+    gc.collect()
+    forget_peak()
+    before = status("VmRSS")
     model.fit(X, y)
-    print((resident("VmHWM") - before) / X.nbytes)
+    print((status("VmHWM") - before) / X.nbytes)
+
+
+class Log:
+    """The file of results; knows what this setup has measured already."""
+
+    def __init__(self, path: Path, fresh: bool) -> None:
+        self.path, self.failed = path, 0
+        if fresh:
+            path.unlink(missing_ok=True)
+        here = [r for r in read_lines(path) if setup_of(r) == setup_of(machine())]
+        self.done = {tuple(r.get(name) for name in KEY) for r in here}
+
+    def lacks(self, key: dict[str, Any]) -> bool:
+        return tuple(key.values()) not in self.done
+
+    def add(self, key: dict[str, Any], measure: Callable[[], dict[str, Any]]) -> None:
+        """Measure and keep the result. Who fails does not stop the others."""
+        try:
+            result = measure()
+        except Exception as error:
+            self.failed += 1
+            print(f"{key['workload']}: {key['contestant']} failed: {error!r}", file=sys.stderr)
+            return
+        append_line(self.path, key | result | machine())
+        shown = "   ".join(f"{k} {v:.5g}" for k, v in result.items() if v is not None)
+        print(f"{key['workload']}  {key['threads']} thr  {key['contestant']:52}{shown}", flush=True)
+
+
+def run_workload(
+    name: str, field: Sequence[Contestant], log: Log, args: argparse.Namespace
+) -> None:
+    def missing(kind: str, rounds: int) -> list[tuple[dict[str, Any], Contestant]]:
+        keys = [
+            (dict(zip(KEY, (kind, name, c.task, c.name, n, args.trees, i), strict=True)), c)
+            for n in args.threads
+            for i in range(rounds)
+            for c in field
+        ]
+        return [(key, c) for key, c in keys if log.lacks(key)]
+
+    if times := missing("time", args.rounds):
+        workload = load(name, args.data)
+        rows = {task: workload.task(task) for task in {c.task for _, c in times}}
+        for key, c in times:
+            log.add(key, lambda key=key, c=c: one_round(c, key, rows[c.task], workload))
+    for key, c in missing("memory", 1) if args.memory else ():
+        # Jobs in processes of their own would escape the count.
+        if key["threads"] == 1 or not c.processes:
+            log.add(key, lambda key=key: peak_memory(args, key))
 
 
 def run(args: argparse.Namespace) -> None:
-    out = Path(args.out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    field = contestants()
-    if args.authors:
-        field.append(authors(Path(args.authors)))
-    field = [c for c in field if any(word in c.name for word in args.only or [""])]
-    about = machine()
-    with out.open("a") as file:
-
-        def record(name: str, threads: int, contestant: Contestant, **result: Any) -> None:
-            line = {"workload": name, "contestant": contestant.name, "task": contestant.task}
-            line |= {"trees": args.trees, "threads": threads, **result, **about}
-            file.write(json.dumps(line) + "\n")
-            file.flush()
-            shown = "   ".join(f"{k} {v:.5g}" for k, v in result.items() if v is not None)
-            print(f"{name}  {threads} thr  {contestant.name:52}{shown}")
-
-        for name in args.workloads:
-            workload = load(name, Path(args.data))
-            data = {task: training_data(workload, task) for task in ("pn", "pu")}
-            test = workload.X_test, workload.y_test
-            for threads in args.threads:
-                for number in range(args.rounds):
-                    for contestant in field:
-                        model = build(contestant, workload, args.trees, threads)
-                        result = one_round(model, *data[contestant.task], *test)
-                        size = bytes_per_node(model)
-                        record(
-                            name, threads, contestant, round=number, **result, bytes_per_node=size
-                        )
-                for contestant in field if args.memory else ():
-                    if not contestant.name.startswith("the authors"):
-                        share = peak_memory(args, name, contestant.name, threads)
-                        record(name, threads, contestant, memory_over_x=share)
+    log = Log(args.out, args.fresh)
+    words = args.only or [""]
+    field = [c for c in contestants(args.authors) if any(word in c.name for word in words)]
+    for name in args.workloads:
+        run_workload(name, field, log, args)
+    if log.failed:
+        raise SystemExit(f"{log.failed} measurements failed; the others are in the results")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", required=True, help="folder of the published data sets")
-    parser.add_argument("--workloads", nargs="+", default=["mnist", "covtype", "cifar-10"])
-    parser.add_argument("--threads", nargs="+", type=int, default=[1])
+    parser.add_argument("--data", type=Path, help="folder of the published data sets")
+    parser.add_argument("--workloads", nargs="+", default=[*PUBLISHED, "synthetic-100000x50"])
+    parser.add_argument("--threads", nargs="+", type=int, default=sorted({1, cores()}))
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", nargs="+", help="parts of the names of contestants to run")
-    parser.add_argument("--authors", help="a checkout of the paper authors' PUExtraTrees")
-    parser.add_argument("--memory", action="store_true", help="measure peak memory too")
-    parser.add_argument("--out", default="benchmarks/results/compare.jsonl")
+    parser.add_argument("--authors", type=Path, help="a checkout of the authors' PUExtraTrees")
+    parser.add_argument("--memory", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--out", type=Path, default=RESULTS / "compare.jsonl")
+    parser.add_argument("--fresh", action="store_true", help="forget the results in --out")
     parser.add_argument("--memory-of", help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     if args.memory_of:
         print_peak_memory(args)
-    else:
+        return
+    try:
         run(args)
+    except KeyboardInterrupt:
+        raise SystemExit("\ninterrupted: run the same command again to go on") from None
 
 
 if __name__ == "__main__":

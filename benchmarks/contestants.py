@@ -1,98 +1,148 @@
 """Who runs: each contestant is a way to make an estimator for a task.
 
-A task is "pn" (true classes), or "pu" (labelled against unlabelled rows).
+A task is "pn" (true classes), or "pu" (labelled against unlabelled rows). All have their defaults
+but for what a Setting says.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.tree import DecisionTreeClassifier
 
 from puforest import PUExtraTreesClassifier, PURandomForestClassifier
 
 
 @dataclass(frozen=True)
+class Setting:
+    """What is the same for all contestants of a round."""
+
+    n_estimators: int
+    n_jobs: int
+    random_state: int
+    prior: float
+    n_labelled: int
+
+    @property
+    def common(self) -> dict[str, int]:
+        """Parameters that everybody names alike."""
+        return {
+            "n_estimators": self.n_estimators,
+            "n_jobs": self.n_jobs,
+            "random_state": self.random_state,
+        }
+
+
+@dataclass(frozen=True)
 class Contestant:
-    """`make(n_trees, n_jobs, prior, n_labelled)` gives an estimator to fit."""
+    """`make` gives an estimator to fit; `processes` tells that its jobs are not threads."""
 
     name: str
     task: str
-    make: Callable[[int, int, float, int], Any]
+    make: Callable[[Setting], Any]
+    processes: bool = False
 
 
-def contestants() -> list[Contestant]:
-    """All that can be imported here."""
+def contestants(checkout: Path | None = None) -> list[Contestant]:
+    """All that can be imported here, and the authors' code if there is a checkout of it."""
     return [
         Contestant(
             "puforest extra trees, PN",
             "pn",
-            lambda t, j, prior, n: PUExtraTreesClassifier(risk="pn", n_estimators=t, n_jobs=j),
+            lambda s: PUExtraTreesClassifier(risk="pn", **s.common),
         ),
         Contestant(
             "puforest random forest, PN",
             "pn",
-            lambda t, j, prior, n: PURandomForestClassifier(risk="pn", n_estimators=t, n_jobs=j),
+            lambda s: PURandomForestClassifier(risk="pn", **s.common),
         ),
-        Contestant(
-            "scikit-learn ExtraTrees",
-            "pn",
-            lambda t, j, prior, n: ExtraTreesClassifier(t, n_jobs=j),
-        ),
-        Contestant(
-            "scikit-learn RandomForest",
-            "pn",
-            lambda t, j, prior, n: RandomForestClassifier(t, n_jobs=j),
-        ),
-        *sklearnex(),
+        Contestant("scikit-learn ExtraTrees", "pn", lambda s: ExtraTreesClassifier(**s.common)),
+        Contestant("scikit-learn RandomForest", "pn", lambda s: RandomForestClassifier(**s.common)),
+        *intelex(),
         Contestant(
             "puforest extra trees, nnPU",
             "pu",
-            lambda t, j, prior, n: PUExtraTreesClassifier(prior, n_estimators=t, n_jobs=j),
+            lambda s: PUExtraTreesClassifier(s.prior, **s.common),
         ),
         Contestant(
             "puforest extra trees, nnPU, max_unlabeled = 10 n_p",
             "pu",
-            lambda t, j, prior, n: PUExtraTreesClassifier(
-                prior, n_estimators=t, n_jobs=j, max_unlabeled=10 * n
-            ),
+            lambda s: PUExtraTreesClassifier(s.prior, max_unlabeled=10 * s.n_labelled, **s.common),
         ),
         Contestant(
             "scikit-learn ExtraTrees, P against U",
             "pu",
-            lambda t, j, prior, n: ExtraTreesClassifier(t, n_jobs=j),
+            lambda s: ExtraTreesClassifier(**s.common),
         ),
         *pulearn(),
+        *([authors(checkout)] if checkout else []),
     ]
 
 
-def sklearnex() -> list[Contestant]:
+def intelex() -> list[Contestant]:
+    """Its own classes, imported by name: scikit-learn is not patched."""
     if importlib.util.find_spec("sklearnex") is None:
         return []
-    from sklearnex.ensemble import ExtraTreesClassifier as FastExtraTrees
-    from sklearnex.ensemble import RandomForestClassifier as FastRandomForest
+    from sklearnex import ensemble
 
     return [
         Contestant(
             "scikit-learn-intelex ExtraTrees",
             "pn",
-            lambda t, j, prior, n: FastExtraTrees(t, n_jobs=j),
+            lambda s: ensemble.ExtraTreesClassifier(**s.common),
         ),
         Contestant(
             "scikit-learn-intelex RandomForest",
             "pn",
-            lambda t, j, prior, n: FastRandomForest(t, n_jobs=j),
+            lambda s: ensemble.RandomForestClassifier(**s.common),
         ),
     ]
 
 
+class Listener(logging.Handler):
+    """Keeps what scikit-learn-intelex says about the ways it takes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
+
+    def fell_back(self) -> bool | None:
+        """Whether any call was left to scikit-learn; None if nothing was said."""
+        if not self.messages:
+            return None
+        return not all("running accelerated version" in message for message in self.messages)
+
+
+@contextlib.contextmanager
+def listening() -> Iterator[Listener]:
+    """Hear the logger of scikit-learn-intelex in place of whoever else does."""
+    logger, listener = logging.getLogger("sklearnex"), Listener()
+    before = logger.level, logger.propagate, logger.handlers
+    logger.handlers, logger.propagate = [listener], False
+    logger.setLevel(logging.INFO)
+    try:
+        yield listener
+    finally:
+        logger.handlers, logger.propagate = before[2], before[1]
+        logger.setLevel(before[0])
+
+
 def pulearn() -> list[Contestant]:
+    """Each tree learns the n_p labelled rows from n_p unlabelled ones.
+
+    Its out-of-bag score, on by default, is left out: nobody else computes one in the fit.
+    """
     if importlib.util.find_spec("pulearn") is None:
         return []
     from pulearn import BaggingPuClassifier
@@ -101,39 +151,41 @@ def pulearn() -> list[Contestant]:
         Contestant(
             "pulearn bagging of trees, K = n_p",
             "pu",
-            lambda t, j, prior, n: BaggingPuClassifier(
-                DecisionTreeClassifier(), n_estimators=t, n_jobs=j, max_samples=n
-            ),
+            lambda s: BaggingPuClassifier(max_samples=s.n_labelled, oob_score=False, **s.common),
+            processes=True,
         )
     ]
 
 
 class AuthorsExtraTrees:
-    """The paper authors' PUExtraTrees out of a local checkout of their repository."""
+    """The paper authors' PUExtraTrees, which knows no random_state."""
 
-    def __init__(self, checkout: Path, n_trees: int, n_jobs: int, prior: float) -> None:
-        self.checkout, self.n_trees, self.n_jobs, self.prior = checkout, n_trees, n_jobs, prior
-
-    def fit(self, X: Any, labelled: Any) -> AuthorsExtraTrees:
-        sys.path.insert(0, str(self.checkout))
-        from trees import PUExtraTrees
-
-        self.model = PUExtraTrees(
-            n_estimators=self.n_trees,
+    def __init__(self, forest: type, setting: Setting) -> None:
+        np.random.seed(setting.random_state)  # noqa: NPY002 (what their code draws from)
+        self.prior = setting.prior
+        self.model = forest(
+            n_estimators=setting.n_estimators,
             risk_estimator="nnPU",
             loss="quadratic",
-            n_jobs=self.n_jobs,
+            n_jobs=setting.n_jobs,
         )
+
+    def fit(self, X: np.ndarray, labelled: np.ndarray) -> AuthorsExtraTrees:
         self.model.fit(P=X[labelled == 1], U=X[labelled == 0], pi=self.prior)
         return self
 
-    def predict(self, X: Any) -> Any:
-        return (self.model.predict(X) > 0).astype(int)
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return (np.asarray(self.model.predict(X)) > 0).astype(int)
 
 
 def authors(checkout: Path) -> Contestant:
+    """Their repository is a folder of modules, not a package."""
+    if not (checkout / "trees.py").exists():
+        raise SystemExit("no trees.py in the folder that --authors names")
+    if str(checkout) not in sys.path:
+        sys.path.insert(0, str(checkout))
+    from trees import PUExtraTrees
+
     return Contestant(
-        "the authors' PUExtraTrees",
-        "pu",
-        lambda t, j, prior, n: AuthorsExtraTrees(checkout, t, j, prior),
+        "the authors' PUExtraTrees", "pu", lambda s: AuthorsExtraTrees(PUExtraTrees, s)
     )

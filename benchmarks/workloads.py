@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from puforest.datasets import make_pu
+
+PUBLISHED = ("mnist", "cifar-10", "covtype")
+CHUNK = 50_000
 
 
 @dataclass(frozen=True)
@@ -21,16 +25,25 @@ class Workload:
     X_test: np.ndarray
     y_test: np.ndarray
 
-    def as_pu(self, n_labelled: int = 1000) -> tuple[np.ndarray, np.ndarray]:
-        """1000 positives drawn as labelled rows, and all rows as unlabelled ones."""
-        return make_pu(self.X, self.y, n_labeled=n_labelled, random_state=0)
-
     @property
     def prior(self) -> float:
         return float(self.y.mean())
 
+    @property
+    def n_labelled(self) -> int:
+        """1000, the number of the paper, but no more than a twentieth of the rows."""
+        return min(1000, len(self.y) // 20)
+
+    def task(self, task: str) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and classes for "pn"; positives drawn as labelled and all rows again for "pu"."""
+        if task == "pn":
+            return self.X, self.y
+        return make_pu(self.X, self.y, n_labeled=self.n_labelled, random_state=0)
+
 
 def mnist(folder: Path) -> Workload:
+    """Even digits are positive."""
+
     def read(name: str, offset: int) -> np.ndarray:
         raw = gzip.decompress((folder / "mnist" / name).read_bytes())
         return np.frombuffer(raw, np.uint8, offset=offset)
@@ -43,6 +56,8 @@ def mnist(folder: Path) -> Workload:
 
 
 def cifar10(folder: Path) -> Workload:
+    """Vehicles are positive."""
+
     def part(*names: str) -> tuple[np.ndarray, np.ndarray]:
         files = [folder / "cifar-10" / "cifar-10-batches-bin" / name for name in names]
         rows = np.concatenate([np.fromfile(f, np.uint8).reshape(-1, 3073) for f in files])
@@ -59,25 +74,50 @@ def split(name: str, X: np.ndarray, y: np.ndarray) -> Workload:
 
 
 def covtype(folder: Path) -> Workload:
+    """The most frequent of seven forest types is positive."""
     with gzip.open(folder / "covtype" / "covtype.data.gz") as file:
         table = np.loadtxt(file, delimiter=",", dtype=np.float32)
     return split("covtype", table[:, :-1].copy(), (table[:, -1] == 2).astype(int))
 
 
-def synthetic(n: int, d: int = 50, seed: int = 0) -> Workload:
-    """Columns of mixed cardinality: binary, small counts, thousands of values, continuous."""
-    rng = np.random.default_rng(seed)
-    y = (rng.random(n) < 0.4).astype(int)
-    X = rng.standard_normal((n, d), dtype=np.float32)
-    X[:, : d // 2] += 0.3 * y[:, None]
-    X[:, 0::4] = X[:, 0::4] > 0
-    X[:, 1::4] = np.round(10 * X[:, 1::4])
-    X[:, 2::4] = np.round(2000 * X[:, 2::4])
-    return split(f"synthetic-{n}x{d}", X, y)
+def synthetic_chunks(n: int, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Columns of mixed cardinality: binary, small counts, thousands of values, continuous.
+
+    The first rows of a larger table are the rows of a smaller one, up to whole chunks.
+    """
+    rng = np.random.default_rng(0)
+    for start in range(0, n, CHUNK):
+        size = min(CHUNK, n - start)
+        y = (rng.random(size) < 0.4).astype(int)
+        X = rng.standard_normal((size, d), dtype=np.float32)
+        X[:, : d // 2] += 0.5 * y[:, None]
+        X[:, 0::4] = X[:, 0::4] > 0
+        X[:, 1::4] = np.round(10 * X[:, 1::4])
+        X[:, 2::4] = np.round(2000 * X[:, 2::4])
+        yield X, y
 
 
-def load(name: str, folder: Path) -> Workload:
+def synthetic_file(path: Path, n: int, d: int) -> np.ndarray:
+    """A synthetic table written to a .npy file chunk by chunk; its classes."""
+    table = np.lib.format.open_memmap(path, "w+", np.float32, (n, d))
+    classes = []
+    for X, y in synthetic_chunks(n, d):
+        start = sum(map(len, classes))
+        table[start : start + len(y)] = X
+        classes.append(y)
+    table.flush()
+    return np.concatenate(classes)
+
+
+def synthetic(n: int, d: int) -> Workload:
+    rows, classes = zip(*synthetic_chunks(n, d), strict=True)
+    return split(f"synthetic-{n}x{d}", np.concatenate(rows), np.concatenate(classes))
+
+
+def load(name: str, folder: Path | None) -> Workload:
     if name.startswith("synthetic-"):
         n, d = name.removeprefix("synthetic-").split("x")
         return synthetic(int(n), int(d))
+    if folder is None:
+        raise SystemExit(f"{name} is read from the folder that --data names")
     return {"mnist": mnist, "cifar-10": cifar10, "covtype": covtype}[name](folder)
