@@ -1,87 +1,335 @@
-"""Tables out of the results of compare.py: medians, and ratios to scikit-learn in the same run.
+"""Tables and a chart out of the results of compare.py: medians, and ratios within the same run.
 
-python benchmarks/report.py benchmarks/results/compare.jsonl > benchmarks/results/compare.md
+    python benchmarks/report.py
+
+Only lines of one setup (machine, versions, build) are compared with each other: that of the last.
 """
 
 from __future__ import annotations
 
-import json
+import argparse
 import statistics
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-REFERENCE = {
-    "pn": "scikit-learn ExtraTrees",
-    "pu": "scikit-learn ExtraTrees, P against U",
+from machine import RESULTS, described, markdown, read_lines, setup_of, several
+from plots import Rows, plain, speed_chart
+
+ET, RF = "puforest extra trees, PN", "puforest random forest, PN"
+PU, PU_MAX = "puforest extra trees, nnPU", "puforest extra trees, nnPU, max_unlabeled = 10 n_p"
+SK_ET, SK_RF = "scikit-learn ExtraTrees", "scikit-learn RandomForest"
+SK_PU = "scikit-learn ExtraTrees, P against U"
+IX_ET, IX_RF = "scikit-learn-intelex ExtraTrees", "scikit-learn-intelex RandomForest"
+PULEARN = "pulearn bagging of trees, K = n_p"
+AUTHORS = "the authors' PUExtraTrees"
+REFERENCE = {"pn": SK_ET, "pu": SK_PU}
+
+MEASURES = {
+    "fit": "fit",
+    "predict_batch": "predict 10,000 rows",
+    "predict_one": "predict one row",
 }
-MEASURES = ("fit", "predict_batch", "predict_one")
-
-Key = tuple[str, int, int, str]
-
-
-def medians(records: list[dict[str, Any]]) -> dict[Key, dict[str, dict[str, Any]]]:
-    """By (workload, trees, threads, task) and contestant, the median of each measure."""
-    groups: dict[Key, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
-    for r in records:
-        key = (r["workload"], r["trees"], r["threads"], r["task"])
-        groups[key][r["contestant"]].append(r)
-    result: dict[Key, dict[str, dict[str, Any]]] = {}
-    for key, contestants in groups.items():
-        result[key] = {}
-        for name, runs in contestants.items():
-            rounds = [r for r in runs if "fit" in r]
-            row: dict[str, Any] = {"rounds": len(rounds)}
-            for measure in (*MEASURES, "accuracy"):
-                row[measure] = statistics.median(r[measure] for r in rounds)
-            row["bytes_per_node"] = rounds[0]["bytes_per_node"]
-            row["memory"] = next((r["memory_over_x"] for r in runs if "memory_over_x" in r), None)
-            result[key][name] = row
-    return result
+WORKLOADS = {"mnist": "MNIST", "cifar-10": "CIFAR-10", "covtype": "Covertype"}
+NOT_MEASURED = "not measured"
+MARKERS = "<!-- speed:begin -->", "<!-- speed:end -->"
 
 
-def cell(value: float, reference: float | None, unit: float, digits: int) -> str:
-    text = f"{value / unit:.{digits}f}"
-    return text if not reference else f"{text} ({reference / value:.1f} x)"
+def title(workload: str) -> str:
+    if not workload.startswith("synthetic-"):
+        return WORKLOADS.get(workload, workload)
+    n, d = workload.removeprefix("synthetic-").split("x")
+    return f"synthetic {int(n):,} × {d}"
 
 
-def table(key: Key, rows: dict[str, dict[str, Any]]) -> str:
-    workload, trees, threads, task = key
-    kind = {"pn": "true classes", "pu": "1000 labelled positives, all rows unlabelled"}[task]
-    rounds = min(row["rounds"] for row in rows.values())
-    lines = [
-        f"**{workload}**, {kind}; {trees} trees, {threads} thread{'s' * (threads > 1)}; medians of "
-        f"{rounds} rounds, in brackets how many times faster than {REFERENCE[task]}",
-        "",
-        "| | fit, s | predict 10,000 rows, s | predict one row, ms | accuracy, % "
-        "| bytes a node | memory / X |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+class Results:
+    """Medians of all rounds, by workload, number of trees, threads and contestant."""
+
+    def __init__(self, records: list[dict[str, Any]]) -> None:
+        if not records:
+            raise SystemExit("no results: run benchmarks/compare.py first")
+        self.records = [r for r in records if setup_of(r) == setup_of(records[-1])]
+        self.left_out = len(records) - len(self.records)
+        groups: dict[tuple[str, int, int, str], list[dict[str, Any]]] = defaultdict(list)
+        for r in self.records:
+            groups[r["workload"], r["trees"], r["threads"], r["contestant"]].append(r)
+        self.rows = {key: row for key, runs in groups.items() if (row := self._row(runs))}
+        # Ratios are told of the size of forest that was measured most.
+        self.trees = Counter(r["trees"] for r in self.records).most_common(1)[0][0]
+        self.threads = sorted({threads for _, _, threads, _ in self.rows})
+        self.workloads = list(dict.fromkeys(workload for workload, *_ in self.rows))
+
+    @staticmethod
+    def _row(runs: list[dict[str, Any]]) -> dict[str, Any] | None:
+        rounds = [r for r in runs if "fit" in r]
+        if not rounds:
+            return None
+        row: dict[str, Any] = {"rounds": len(rounds), "task": rounds[0]["task"]}
+        for name in (*MEASURES, "fit_cpu", "accuracy", "balanced_accuracy", "f1"):
+            values = [r[name] for r in rounds if name in r]
+            row[name] = statistics.median(values) if values else None
+        row["range"] = min(r["fit"] for r in rounds), max(r["fit"] for r in rounds)
+        for name in ("bytes_per_node", "memory_over_x"):
+            row[name] = next((r[name] for r in runs if r.get(name) is not None), None)
+        row["fallback"] = any(r.get("fallback") for r in rounds)
+        return row
+
+    def get(self, workload: str, threads: int, contestant: str, measure: str) -> Any:
+        row = self.rows.get((workload, self.trees, threads, contestant))
+        return None if row is None else row[measure]
+
+    def ratio(
+        self, workload: str, threads: int, measure: str, ours: str, theirs: str
+    ) -> float | None:
+        """How many times faster ours is."""
+        a = self.get(workload, threads, ours, measure)
+        b = self.get(workload, threads, theirs, measure)
+        return b / a if a and b else None
+
+    def scaling(self, workload: str, contestant: str) -> float | None:
+        """How many times faster the fit is on all threads than on one."""
+        one = self.get(workload, 1, contestant, "fit")
+        every = self.get(workload, self.threads[-1], contestant, "fit")
+        return one / every if self.threads[-1] > 1 and one and every else None
+
+
+@dataclass(frozen=True)
+class Target:
+    """`kind`: "faster" than `theirs` by `wanted`; "threads" against one; "at most" `wanted`."""
+
+    what: str
+    workload: str
+    measure: str
+    ours: str
+    theirs: str
+    wanted: float
+    kind: str = "faster"
+
+    def measured(self, results: Results, threads: int) -> float | None:
+        if self.kind == "threads":
+            return results.scaling(self.workload, self.ours) if threads > 1 else None
+        if self.kind == "faster":
+            return results.ratio(self.workload, threads, self.measure, self.ours, self.theirs)
+        value = results.get(self.workload, threads, self.ours, self.measure)
+        other = results.get(self.workload, threads, self.theirs, self.measure)
+        if not self.theirs or value is None:
+            return value
+        return value / other if other else None
+
+    def verdict(self, results: Results, threads: int) -> str:
+        value = self.measured(results, threads)
+        if value is None:
+            return NOT_MEASURED
+        met = value <= self.wanted if self.kind == "at most" else value >= self.wanted
+        unit = "" if self.kind == "at most" else "×"
+        return f"{value:.2f}{unit}, {'met' if met else '**missed**'}"
+
+
+def targets() -> list[Target]:
+    found = [Target("fit, true classes", "mnist", "fit", ET, SK_ET, 5)]
+    found += [Target("fit, true classes", w, "fit", ET, SK_ET, 4) for w in ("cifar-10", "covtype")]
+    found += [
+        Target("fit, nnPU", "mnist", "fit", PU, SK_PU, 20),
+        Target("fit, nnPU, max_unlabeled", "mnist", "fit", PU_MAX, SK_PU, 50),
+        Target("fit, random forest, true classes", "mnist", "fit", RF, SK_RF, 3),
     ]
-    reference = rows.get(REFERENCE[task], {})
-    for name, row in sorted(rows.items(), key=lambda item: item[1]["fit"]):
-        base = {} if name == REFERENCE[task] else reference
-        size, memory = row["bytes_per_node"], row["memory"]
-        cells = [
-            name,
-            cell(row["fit"], base.get("fit"), 1, 2),
-            cell(row["predict_batch"], base.get("predict_batch"), 1, 3),
-            cell(row["predict_one"], base.get("predict_one"), 1e-3, 2),
-            f"{100 * row['accuracy']:.2f}",
-            "" if size is None else f"{size:.0f}",
-            "" if memory is None else f"{memory:.2f}",
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    for measure, wanted in (("predict_batch", 5), ("predict_one", 50)):
+        found += [Target(MEASURES[measure], w, measure, ET, SK_ET, wanted) for w in WORKLOADS]
+    found += [
+        Target("fit on all threads", w, "fit", who, "itself on one thread", 1.8, "threads")
+        for w, who in (("mnist", ET), ("mnist", PU), ("cifar-10", ET), ("covtype", ET))
+    ]
+    return [
+        *found,
+        Target("peak memory of the fit / X", "mnist", "memory_over_x", ET, "", 0.6, "at most"),
+        Target("peak memory of the fit / X", "mnist", "memory_over_x", PU, "", 0.6, "at most"),
+        Target("bytes a node / theirs", "mnist", "bytes_per_node", ET, SK_ET, 0.5, "at most"),
+    ]
 
 
-def main() -> None:
-    records = [json.loads(line) for line in Path(sys.argv[1]).read_text().splitlines()]
-    print("# puforest beside others, in one run\n")
-    print(f"{records[0]['cpu']}, Python {records[0]['python']}; ", end="")
-    print(", ".join(f"{name} {v}" for name, v in records[0]["versions"].items()) + ".\n")
-    for key, rows in medians(records).items():
-        print(table(key, rows) + "\n")
+def target_table(results: Results) -> str:
+    rows = []
+    for t in targets():
+        wanted = f"≤ {t.wanted:g}" if t.kind == "at most" else f"≥ {t.wanted:g}×"
+        apply = [t.kind != "threads" or n == results.threads[-1] for n in results.threads]
+        cells = [t.verdict(results, n) * a for n, a in zip(results.threads, apply, strict=True)]
+        rows.append([title(t.workload), t.what, t.ours, t.theirs, wanted, *cells])
+    columns = [several(n, "thread") for n in results.threads]
+    return markdown(["data", "what", "who", "against", "target", *columns], rows)
+
+
+def number(value: float | None, digits: int, scale: float = 1) -> str:
+    return "" if value is None else f"{value * scale:.{digits}f}"
+
+
+def table(results: Results, workload: str, trees: int, threads: int, task: str) -> str:
+    """All contestants of a task, the fastest fit first."""
+    rows = {
+        who: row
+        for (w, t, n, who), row in results.rows.items()
+        if (w, t, n, row["task"]) == (workload, trees, threads, task)
+    }
+    reference = REFERENCE[task]
+    base = rows.get(reference, {})
+
+    def timed(who: str, measure: str, scale: float, digits: int) -> str:
+        text = number(rows[who][measure], digits, scale)
+        if who == reference or not base:
+            return text
+        return f"{text} ({plain(base[measure] / rows[who][measure])}×)"
+
+    lines = []
+    for who, row in sorted(rows.items(), key=lambda item: item[1]["fit"]):
+        name = who + (" (fell back to scikit-learn)" if row["fallback"] else "")
+        # A thread more than allowed would show as a second of processor time in each second.
+        busy = row["fit_cpu"] and row["fit_cpu"] / row["fit"]
+        name += f" (used {busy:.1f} cores)" if busy and busy > threads + 0.2 else ""
+        lines.append(
+            [
+                name,
+                timed(who, "fit", 1, 2),
+                f"{row['range'][0]:.2f} to {row['range'][1]:.2f}",
+                timed(who, "predict_batch", 1, 3),
+                timed(who, "predict_one", 1000, 2),
+                number(row["accuracy"], 2, 100),
+                number(row["balanced_accuracy"], 2, 100),
+                number(row["f1"], 2, 100),
+                number(row["bytes_per_node"], 0),
+                number(row["memory_over_x"], 2),
+            ]
+        )
+    kind = {"pn": "true classes", "pu": "labelled positives, and all rows unlabelled"}[task]
+    rounds = min(row["rounds"] for row in rows.values())
+    about = (
+        f"**{title(workload)}**, {kind}; {several(trees, 'tree')}, {several(threads, 'thread')}; "
+        f"medians of {several(rounds, 'round')}; in brackets how many times faster than "
+        f"{reference}" + ("" if base else f", which was {NOT_MEASURED}") + "."
+    )
+    header = [
+        "",
+        "fit, s",
+        "fastest to slowest fit, s",
+        "predict 10,000 rows, s",
+        "predict one row, ms",
+        "accuracy, %",
+        "balanced accuracy, %",
+        "F1, %",
+        "bytes a node",
+        "peak memory / X",
+    ]
+    return about + "\n\n" + markdown(header, lines)
+
+
+def page(results: Results) -> str:
+    """All that was measured."""
+    parts = [
+        "# puforest beside others, in one run",
+        described(results.records[0]) + ".",
+        "## Targets",
+        target_table(results),
+        "## All measurements",
+    ]
+    groups = {(w, t, n, row["task"]) for (w, t, n, _), row in results.rows.items()}
+    order = sorted(groups, key=lambda g: (results.workloads.index(g[0]), *g[1:]))
+    return "\n\n".join([*parts, *(table(results, *group) for group in order)]) + "\n"
+
+
+# What is compared with what in the README and in the chart.
+COMPARED = [
+    ("fit", ET, SK_ET),
+    ("fit", ET, IX_ET),
+    ("fit", RF, SK_RF),
+    ("fit", RF, IX_RF),
+    ("fit", PU, SK_PU),
+    ("fit", PU_MAX, SK_PU),
+    ("fit", PU, PULEARN),
+    ("fit", PU, AUTHORS),
+    ("predict_batch", ET, SK_ET),
+    ("predict_batch", ET, IX_ET),
+    ("predict_one", ET, SK_ET),
+    ("predict_one", ET, IX_ET),
+]
+PLAIN_FITS = [("fit", ET, SK_ET), ("fit", PU, SK_PU)]
+
+
+def summary(results: Results) -> str:
+    """The part of the README: everything on the first workload, plain fits on the others."""
+    rows = []
+    for i, workload in enumerate(results.workloads):
+        for measure, ours, theirs in COMPARED:
+            ratio = results.ratio(workload, 1, measure, ours, theirs)
+            if ratio is None or (i and (measure, ours, theirs) not in PLAIN_FITS):
+                continue
+            accuracies = [results.get(workload, 1, who, "accuracy") for who in (ours, theirs)]
+            what = f"{title(workload)}: {MEASURES[measure]}, {ours.removeprefix('puforest ')}"
+            accuracy = " / ".join(f"{100 * a:.1f}" for a in accuracies)
+            fell = " (fell back)" * bool(results.get(workload, 1, theirs, "fallback"))
+            rows.append([what, theirs + fell, f"{plain(ratio)}×", accuracy])
+        if not i and (ratio := results.scaling(workload, ET)):
+            what = f"{title(workload)}: fit on {results.threads[-1]} threads, extra trees, PN"
+            rows.append([what, "itself on one thread", f"{plain(ratio)}×", ""])
+    missing = [name for w, name in WORKLOADS.items() if w not in results.workloads]
+    everybody = {who for *_, who in results.rows}
+    missing += [who for who in (RF, IX_ET, IX_RF, PULEARN, AUTHORS) if who not in everybody]
+    rounds = min(row["rounds"] for row in results.rows.values())
+    parts = [
+        f"How many times faster, on one thread, with {several(results.trees, 'tree')} each; ratios "
+        f"of medians of {several(rounds, 'round')} in which all took turns. PN is ordinary "
+        'supervised learning; "P against U" takes unlabelled rows for negatives.',
+        markdown(["what", "against", "ratio", "accuracy, %: ours / theirs"], rows)
+        if rows
+        else f"On one thread: {NOT_MEASURED}.",
+        f"{described(results.records[0])}."
+        + (f" Not measured: {'; '.join(missing)}." if missing else ""),
+        "![How many times faster than others](benchmarks/results/speed.svg)",
+        "All numbers are in [benchmarks/results/compare.md](benchmarks/results/compare.md), each "
+        "round in [compare.jsonl](benchmarks/results/compare.jsonl); `make bench DATA=folder` "
+        "repeats them, as [benchmarks/README.md](benchmarks/README.md) explains.",
+    ]
+    return "\n\n".join(parts)
+
+
+def between_markers(text: str, part: str) -> str:
+    begin, end = MARKERS
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise SystemExit(f"the page needs one {begin} and one {end} after it")
+    before, after = text.split(begin)[0], text.split(end)[1]
+    return f"{before}{begin}\n{part}\n{end}{after}"
+
+
+def panels(results: Results) -> dict[str, Rows]:
+    found: dict[str, list[tuple[str, dict[str, float]]]] = {}
+    for measure, ours, theirs in COMPARED:
+        ratios = {
+            title(w): ratio
+            for w in results.workloads
+            if (ratio := results.ratio(w, 1, measure, ours, theirs))
+        }
+        name = ours.removeprefix("puforest ").removesuffix(" = 10 n_p")
+        heading = MEASURES[measure][0].upper() + MEASURES[measure][1:]
+        found.setdefault(heading, []).append((f"{name}\nagainst {theirs}", ratios))
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", type=Path, nargs="?", default=RESULTS / "compare.jsonl")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of compare.md and chart")
+    parser.add_argument("--readme", type=Path, default=RESULTS.parents[1] / "README.md")
+    args = parser.parse_args(arguments)
+    results = Results(read_lines(args.results))
+    readme = between_markers(args.readme.read_text(), summary(results))
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "compare.md").write_text(page(results))
+    note = f"times faster than the other; one thread, {several(results.trees, 'tree')}"
+    speed_chart(panels(results), note, args.out / "speed.svg")
+    args.readme.write_text(readme)
+    print(target_table(results))
+    if results.left_out:
+        print(f"{results.left_out} lines of other setups left out", file=sys.stderr)
 
 
 if __name__ == "__main__":
