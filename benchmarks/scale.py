@@ -1,0 +1,214 @@
+"""How fit time and memory grow with the number of rows, on a memory-mapped table.
+
+Each size is fitted in a process of its own, on the first rows of one .npy file that is written to
+a temporary folder. Anonymous memory is what the fit itself takes; pages of the file that stay in
+memory are the system's to drop, and show only in the resident peak.
+
+    python benchmarks/scale.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import (
+    RESULTS,
+    append_line,
+    cores,
+    described,
+    forget_peak,
+    machine,
+    markdown,
+    node_count,
+    read_lines,
+    several,
+    status,
+)
+from workloads import synthetic_file
+
+from puforest import PUExtraTreesClassifier
+
+TASKS = {"pn": "PN", "pu": "nnPU"}
+
+
+class AnonymousPeak:
+    """Samples RssAnon while a block runs; the core leaves Python's lock alone meanwhile."""
+
+    def __enter__(self) -> AnonymousPeak:
+        self.before = self.highest = status("RssAnon")
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self._watch)
+        self.thread.start()
+        return self
+
+    def _watch(self) -> None:
+        while not self.done.wait(0.002):
+            self.highest = max(self.highest, status("RssAnon"))
+
+    def __exit__(self, *error: object) -> None:
+        self.done.set()
+        self.thread.join()
+        self.highest = max(self.highest, status("RssAnon"))
+
+    @property
+    def above(self) -> int:
+        return self.highest - self.before
+
+
+def seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def measure(folder: Path, task: str, args: argparse.Namespace) -> dict[str, Any]:
+    """Fits of the first rows, and a prediction of the last, which no size learns from."""
+    n = args.sizes[0]
+    table = np.load(folder / "X.npy", mmap_mode="r")
+    y = np.load(folder / "y.npy")
+    X, prior = table[:n], float(y[:n].mean())
+    labels = y[:n].copy()
+    if task == "pu":  # every twentieth positive is labelled, in place: no row is copied
+        positives = np.flatnonzero(labels)
+        labels[:] = 0
+        labels[positives[::20]] = 1
+    forest = PUExtraTreesClassifier(
+        prior if task == "pu" else None,
+        risk="nnpu" if task == "pu" else "pn",
+        scenario="single-training-set",
+        n_estimators=args.trees,
+        n_jobs=args.threads,
+        random_state=0,
+    )
+    forget_peak()
+    resident = status("VmRSS")
+    with AnonymousPeak() as memory:
+        times = [seconds(lambda: forest.fit(X, labels))]
+    peak = status("VmHWM") - resident
+    times += [seconds(lambda: forest.fit(X, labels)) for _ in range(args.rounds - 1)]
+    batch = table[-args.predict :]
+    forest.predict(batch[:10])
+    with AnonymousPeak() as predicting:
+        predict = seconds(lambda: forest.predict(batch))
+    right = forest.predict(batch) == y[-args.predict :]
+    return {
+        "rows": n,
+        "columns": X.shape[1],
+        "task": task,
+        "trees": args.trees,
+        "threads": args.threads,
+        "rounds": args.rounds,
+        "fit": statistics.median(times),
+        "nodes": node_count(forest),
+        "anonymous_peak": memory.above,
+        "resident_peak": peak,
+        "bytes_per_cell": memory.above / X.size,
+        "predict_rows": len(batch),
+        "predict": predict,
+        "predict_anonymous_peak": predicting.above,
+        "accuracy": float(right.mean()),
+    }
+
+
+def slope(rows: Sequence[float], seconds: Sequence[float]) -> float:
+    """The exponent p of a time that grows as rows to the p, by least squares of logarithms."""
+    return float(np.polyfit(np.log(rows), np.log(seconds), 1)[0])
+
+
+def page(records: list[dict[str, Any]]) -> str:
+    first = records[0]
+    rows = [
+        [
+            f"{r['rows']:,}",
+            TASKS[r["task"]],
+            f"{r['fit']:.3f}",
+            f"{r['nodes']:,}",
+            f"{r['anonymous_peak'] / 2**20:.1f}",
+            f"{r['bytes_per_cell']:.2f}",
+            f"{r['resident_peak'] / 2**20:.1f}",
+            f"{r['predict']:.3f}",
+            f"{r['predict_anonymous_peak'] / 2**20:.1f}",
+            f"{100 * r['accuracy']:.1f}",
+        ]
+        for r in records
+    ]
+    header = ["rows", "risk", "fit, s", "nodes", "anonymous peak, MiB", "bytes a cell"]
+    header += ["resident peak, MiB", "predict, s", "anonymous peak of predict, MiB"]
+    header += ["accuracy, %"]
+    parts = [
+        "# Growth with the number of rows",
+        f"{described(first)}. A synthetic float32 table of {first['columns']} columns of mixed "
+        f"cardinality, memory-mapped; {several(first['trees'], 'tree')}, "
+        f"{several(first['threads'], 'thread')}; medians of {several(first['rounds'], 'fit')}; "
+        f"{first['predict_rows']:,} rows predicted. Peaks are above what was there before; a copy "
+        "of X would take 4 bytes a cell. The resident peak counts pages of the file too.",
+        markdown(header, rows),
+    ]
+    for task, label in TASKS.items():
+        line = [(r["rows"], r["fit"]) for r in records if r["task"] == task]
+        if len(line) > 1:
+            power = slope(*zip(*line, strict=True))
+            parts.append(f"Fit time, {label}: grows as rows to the power {power:.2f}.")
+    return "\n\n".join([*parts, "![](scale.svg)"]) + "\n"
+
+
+def run(args: argparse.Namespace) -> None:
+    out = args.out / "scale.jsonl"
+    out.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows = max(args.sizes) + args.predict
+        np.save(folder / "y.npy", synthetic_file(folder / "X.npy", rows, args.columns))
+        for n in sorted(args.sizes):
+            for task in TASKS:
+                command = [sys.executable, __file__, "--measure", name, task, "--sizes", str(n)]
+                for option in ("trees", "threads", "rounds", "predict"):
+                    command += [f"--{option}", str(getattr(args, option))]
+                done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+                record = json.loads(done.stdout)
+                append_line(out, record | machine())
+                shown = f"{n:>9,} rows  {TASKS[task]:5}fit {record['fit']:8.3f} s"
+                print(f"{shown}  {record['bytes_per_cell']:6.2f} bytes a cell", flush=True)
+    records = read_lines(out)
+    (args.out / "scale.md").write_text(page(records))
+    lines = {}
+    for task, label in TASKS.items():
+        those = [r for r in records if r["task"] == task]
+        lines[label] = tuple([r[k] for r in those] for k in ("rows", "fit", "bytes_per_cell"))
+    from plots import scale_chart  # not where memory is measured
+
+    scale_chart(lines, args.out / "scale.svg")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    sizes = [10_000, 30_000, 100_000, 300_000, 1_000_000, 5_000_000]
+    parser.add_argument("--sizes", nargs="+", type=int, default=sizes)
+    parser.add_argument("--columns", type=int, default=50)
+    parser.add_argument("--trees", type=int, default=10)
+    parser.add_argument("--threads", type=int, default=cores())
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--predict", type=int, default=1_000_000, help="rows to predict")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
+    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
+    args = parser.parse_args(arguments)
+    if args.measure:
+        folder, task = args.measure
+        print(json.dumps(measure(Path(folder), task, args)))
+    else:
+        run(args)
+
+
+if __name__ == "__main__":
+    main()
