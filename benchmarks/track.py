@@ -1,0 +1,195 @@
+"""The history of puforest's own speed: instructions of small fixed cases, counted by valgrind.
+
+Counts do not depend on how busy a machine is, so that a change of one per cent can be seen. They
+are not times: caches and several threads are left out. A line for each case is appended to
+results/track.jsonl, with a checksum of the trees: what makes a fit faster must not change it.
+
+    python benchmarks/track.py            # count, append, show
+    python benchmarks/track.py --show     # the history
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import datetime
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import RESULTS, append_line, compiler, markdown, node_count, read_lines
+from workloads import Workload, synthetic
+
+from puforest import PUExtraTreesClassifier, PURandomForestClassifier
+
+# A library that tells valgrind what to count: nothing of the imports, and then, in a file for
+# each call, what came since the call before.
+SWITCH = """
+#include <valgrind/callgrind.h>
+void start(void) { CALLGRIND_START_INSTRUMENTATION; }
+void dump(const char *name) { CALLGRIND_DUMP_STATS_AT(name); }
+"""
+ARRAYS = ("offset", "feature", "left", "n_labelled", "n_unlabelled")
+REALS = ("threshold", "w_p", "w_u")
+AGREEMENT = 0.005
+
+
+def checksum(model: Any) -> str:
+    """Of the trees as numbers: how a forest stores them does not matter."""
+    digest = hashlib.sha256()
+    for names, kind in ((ARRAYS, np.int64), (REALS, np.float64)):
+        for name in names:
+            array = np.asarray(getattr(model._forest, name), kind)
+            digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def cases(workload: Workload) -> dict[str, tuple[Any, Callable[[Any], object]]]:
+    """For each name a model, and the work on it that is counted."""
+    X, y = workload.task("pn")
+    X_pu, labelled = workload.task("pu")
+    same = {"n_estimators": 10, "n_jobs": 1, "random_state": 0}
+    fitted = PUExtraTreesClassifier(risk="pn", **same).fit(X, y)
+    fitted.predict(X[:10])
+    return {
+        "fit, extra trees, PN": (
+            PUExtraTreesClassifier(risk="pn", **same),
+            lambda model: model.fit(X, y),
+        ),
+        "fit, extra trees, nnPU": (
+            PUExtraTreesClassifier(workload.prior, **same),
+            lambda model: model.fit(X_pu, labelled),
+        ),
+        "fit, random forest, PN": (
+            PURandomForestClassifier(risk="pn", **same),
+            lambda model: model.fit(X, y),
+        ),
+        "predict, extra trees, PN": (fitted, lambda model: model.predict(X)),
+    }
+
+
+def work(switch: Path) -> None:
+    """Run under valgrind: all cases, each counted on its own, facts about the trees printed."""
+    library = ctypes.CDLL(str(switch))
+    todo = cases(synthetic(10_000, 40))
+    library.start()
+    for name, (model, counted) in todo.items():
+        library.dump(b"between")
+        counted(model)
+        library.dump(name.encode())
+        print(json.dumps({"case": name, "nodes": node_count(model), "checksum": checksum(model)}))
+
+
+def needed(command: str, why: str) -> str:
+    found = shutil.which(command)
+    if found is None:
+        raise SystemExit(f"{command} is needed {why}: install it, for instance by apt or dnf")
+    return found
+
+
+def counts(folder: Path) -> dict[str, int]:
+    """Instructions by case, from the files that callgrind left in a folder."""
+    found = {}
+    for path in folder.glob("callgrind.out.*"):
+        text = path.read_text()
+        case = re.search(r"^desc: Trigger: Client Request: (.*)$", text, re.MULTILINE)
+        total = re.search(r"^(?:summary|totals): (\d+)", text, re.MULTILINE)
+        if case and total:
+            found[case.group(1)] = int(total.group(1))
+    return found
+
+
+def count() -> list[dict[str, Any]]:
+    """One run of all cases under valgrind."""
+    valgrind = needed("valgrind", "to count instructions")
+    compile_c = needed(os.environ.get("CC", "cc"), "to tell valgrind what to count")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "switch.c").write_text(SWITCH)
+        command = [compile_c, "-shared", "-fPIC", "-o", "switch.so", "switch.c"]
+        if subprocess.run(command, cwd=folder).returncode:
+            raise SystemExit("the headers of valgrind are needed: install its -dev package")
+        command = [valgrind, "--tool=callgrind", "--instr-atstart=no", "-q"]
+        command += [f"--callgrind-out-file={folder}/callgrind.out.%p"]
+        command += [sys.executable, __file__, "--work", str(folder / "switch.so")]
+        alone = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        done = subprocess.run(
+            command, env=os.environ | alone, check=True, stdout=subprocess.PIPE, text=True
+        )
+        instructions = counts(folder)
+        records = [json.loads(line) for line in done.stdout.splitlines()]
+        return [r | {"instructions": instructions[r["case"]]} for r in records]
+
+
+def commit() -> str:
+    command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
+    done = subprocess.run(command, cwd=RESULTS.parent, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else "unknown"
+
+
+def measure(counter: Callable[[], list[dict[str, Any]]], runs: int) -> list[dict[str, Any]]:
+    """The lowest count of several runs, with how far they were apart."""
+    about = {
+        "date": datetime.date.today().isoformat(),
+        "version": version("puforest"),
+        "commit": commit(),
+        "compiler": compiler(),
+    }
+    records = []
+    for results in zip(*(counter() for _ in range(runs)), strict=True):
+        numbers = [r["instructions"] for r in results]
+        if len({r["checksum"] for r in results}) > 1:
+            raise SystemExit(f"{results[0]['case']}: two runs grew different trees")
+        apart = max(numbers) / min(numbers) - 1
+        if apart > AGREEMENT:
+            print(f"{results[0]['case']}: runs differ by {100 * apart:.2f} %", file=sys.stderr)
+        records.append(about | results[0] | {"instructions": min(numbers), "apart": apart})
+    return records
+
+
+def history(records: list[dict[str, Any]]) -> str:
+    """Case by case, each line with its change against the one before."""
+    rows = []
+    for case in dict.fromkeys(r["case"] for r in records):
+        before: dict[str, Any] | None = None
+        for r in (r for r in records if r["case"] == case):
+            change, trees = "", ""
+            if before:
+                change = f"{100 * (r['instructions'] / before['instructions'] - 1):+.2f} %"
+                trees = "same" if r["checksum"] == before["checksum"] else "**changed**"
+            cells = [case, r["date"], r["version"], r["commit"], r["compiler"]]
+            cells += [f"{r['instructions'] / 1e6:,.1f}", change, f"{r['nodes']:,}", trees]
+            rows.append(cells)
+            before = r
+    header = ["case", "date", "version", "commit", "compiler", "million instructions", "change"]
+    return markdown([*header, "nodes", "trees"], rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--show", action="store_true", help="print the history, count nothing")
+    parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=RESULTS / "track.jsonl")
+    parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
+    args = parser.parse_args(arguments)
+    if args.work:
+        work(args.work)
+        return
+    if not args.show:
+        for record in measure(count, args.runs):
+            append_line(args.out, record)
+    print(history(read_lines(args.out)))
+
+
+if __name__ == "__main__":
+    main()
