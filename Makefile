@@ -8,7 +8,8 @@ PACKAGE := $(shell find src -type f -not -name '*.pyc')
 CPP := $(wildcard core/src/* core/include/puforest/* core/tests/*)
 PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 
-.PHONY: demo test test-python test-core lint format coverage bench clean
+.PHONY: demo test test-python test-core lint format coverage clean
+.PHONY: bench bench-report bench-scale bench-track
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/demo.py
@@ -55,13 +56,24 @@ coverage: $(VENV)/installed-dev
 	cd build/coverage && ../../$(BIN)/gcovr --root ../.. --filter ../../core/src --filter ../../core/include \
 	  --exclude-throw-branches --merge-lines --print-summary .
 
-# puforest beside scikit-learn; DATA is the folder of the published data sets.
+# puforest beside others, taking turns; DATA is the folder of the published data sets. Goes on where
+# an earlier run stopped. ARGS go to the script.
 DATA ?= $(PUFOREST_DATA)
-bench: $(VENV)/installed
-	$(BIN)/python benchmarks/compare.py --data "$(DATA)" --workloads mnist --memory \
-	  --only "extra trees" "ExtraTrees"
-	$(BIN)/python benchmarks/report.py benchmarks/results/compare.jsonl \
-	  > benchmarks/results/compare.md
+bench: $(VENV)/installed-bench
+	$(BIN)/python benchmarks/compare.py $(if $(DATA),--data "$(DATA)") $(ARGS)
+	$(BIN)/python benchmarks/report.py
+
+# Tables, chart and the README's part out of the results that are there.
+bench-report: $(VENV)/installed-bench
+	$(BIN)/python benchmarks/report.py $(ARGS)
+
+# How time and memory grow with the number of rows.
+bench-scale: $(VENV)/installed-bench
+	$(BIN)/python benchmarks/scale.py $(ARGS)
+
+# Instructions of fixed cases, added to their history; needs valgrind.
+bench-track: $(VENV)/installed-bench
+	$(BIN)/python benchmarks/track.py $(ARGS)
 
 $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)
@@ -71,6 +83,11 @@ $(VENV)/pip:
 # As a user installs it: needs a compiler, brings everything else.
 $(VENV)/installed: $(VENV)/pip pyproject.toml $(CORE) $(PACKAGE)
 	$(PIP) install .
+	touch $@
+
+# With those that it is compared with.
+$(VENV)/installed-bench: $(VENV)/installed
+	$(PIP) install --group bench
 	touch $@
 
 $(VENV)/tools: $(VENV)/pip pyproject.toml
