@@ -132,6 +132,8 @@ def count() -> list[dict[str, Any]]:
 
 
 def commit() -> str:
+    if shutil.which("git") is None:
+        return "unknown"
     command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
     done = subprocess.run(command, cwd=RESULTS.parent, capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else "unknown"
