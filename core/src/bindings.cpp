@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "puforest/kernels.hpp"
 #include "puforest/predict.hpp"
 #include "puforest/train.hpp"
 
@@ -118,7 +119,7 @@ Arrays train_forest(const In2<Real>& x, const TrainingRows& rows, const TrainPar
 
 // Fill `answers` by `fill(data, poll)`, without the GIL, for an X of the right width.
 template <class T, class Real, class Fill>
-void answer(const Predictor& self, const In2<Real>& x, std::vector<T>& answers, Fill&& fill) {
+void answer(const Predictor<Real>& self, const In2<Real>& x, std::vector<T>& answers, Fill&& fill) {
     if (x.shape(1) != self.n_features()) {
         throw std::invalid_argument("X has " + std::to_string(x.shape(1)) + " features, but " +
                                     std::to_string(self.n_features()) + " were expected");
@@ -130,7 +131,7 @@ void answer(const Predictor& self, const In2<Real>& x, std::vector<T>& answers, 
 }
 
 template <class Real>
-Out<double> predict_mean(const Predictor& self, const In2<Real>& x, unsigned n_threads) {
+Out<double> predict_mean(const Predictor<Real>& self, const In2<Real>& x, unsigned n_threads) {
     std::vector<double> mean(x.shape(0));
     answer(self, x, mean,
            [&](double* out, const Poll& poll) { self.mean(view(x), out, n_threads, poll); });
@@ -138,7 +139,8 @@ Out<double> predict_mean(const Predictor& self, const In2<Real>& x, unsigned n_t
 }
 
 template <class Real>
-Out<std::int32_t> predict_leaves(const Predictor& self, const In2<Real>& x, unsigned n_threads) {
+Out<std::int32_t> predict_leaves(const Predictor<Real>& self, const In2<Real>& x,
+                                 unsigned n_threads) {
     std::vector<std::int32_t> leaves(x.shape(0) * self.n_trees());
     answer(self, x, leaves, [&](std::int32_t* out, const Poll& poll) {
         self.leaves(view(x), out, n_threads, poll);
@@ -147,8 +149,8 @@ Out<std::int32_t> predict_leaves(const Predictor& self, const In2<Real>& x, unsi
 }
 
 template <class Real>
-Out<double> predict_held_out(const Predictor& self, const In2<Real>& x, const TrainingRows& rows,
-                             const TrainParams& params) {
+Out<double> predict_held_out(const Predictor<Real>& self, const In2<Real>& x,
+                             const TrainingRows& rows, const TrainParams& params) {
     std::vector<double> mean(x.shape(0), std::numeric_limits<double>::quiet_NaN());
     answer(self, x, mean, [&](double* out, const Poll& poll) {
         self.mean_held_out(view(x), view(rows.order), rows.n_labelled, params, out, poll);
@@ -157,11 +159,21 @@ Out<double> predict_held_out(const Predictor& self, const In2<Real>& x, const Tr
 }
 
 template <class Real>
-void bind_for(nb::module_& m, nb::class_<Predictor>& predictor) {
+void bind_for(nb::module_& m, const char* predictor_name) {
     m.def("train", &train_forest<Real>, "x"_a.noconvert(), "rows"_a, "params"_a,
           "progress"_a = nb::none(),
           "Grow trees on the given rows of x; returns the arrays of the model.");
-    predictor
+    nb::class_<Predictor<Real>>(m, predictor_name)
+        .def(
+            "__init__",
+            [](Predictor<Real>* self, const In<std::int64_t>& offset,
+               const In<std::int32_t>& feature, const In<double>& threshold, const In<NodeId>& left,
+               const In<double>& value, std::uint32_t n_features) {
+                new (self) Predictor<Real>(
+                    {view(offset), view(feature), view(threshold), view(left), view(value)},
+                    n_features);
+            },
+            "offset"_a, "feature"_a, "threshold"_a, "left"_a, "value"_a, "n_features"_a)
         .def("mean", &predict_mean<Real>, "x"_a.noconvert(), "n_threads"_a,
              "Mean answer of the trees for each row.")
         .def("leaves", &predict_leaves<Real>, "x"_a.noconvert(), "n_threads"_a,
@@ -223,19 +235,11 @@ NB_MODULE(_core, m) {
                       std::optional<In<double>>>(),
              "order"_a, "n_labelled"_a, "positive"_a = nb::none(), "sample"_a = nb::none());
 
-    nb::class_<Predictor> predictor(m, "Predictor");
-    predictor.def(
-        "__init__",
-        [](Predictor* self, const In<std::int64_t>& offset, const In<std::int32_t>& feature,
-           const In<double>& threshold, const In<NodeId>& left, const In<double>& value,
-           std::uint32_t n_features) {
-            new (self)
-                Predictor({view(offset), view(feature), view(threshold), view(left), view(value)},
-                          n_features);
-        },
-        "offset"_a, "feature"_a, "threshold"_a, "left"_a, "value"_a, "n_features"_a);
-    bind_for<float>(m, predictor);
-    bind_for<double>(m, predictor);
+    bind_for<float>(m, "Predictor32");
+    bind_for<double>(m, "Predictor64");
+    m.def(
+        "instruction_set", [] { return kernels().instruction_set; },
+        "Name of the instruction set that fits use here.");
 }
 
 }  // namespace puforest

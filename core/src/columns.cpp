@@ -4,9 +4,12 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 #include <utility>
+
+#include "puforest/kernels.hpp"
 
 namespace puforest {
 namespace {
@@ -81,11 +84,90 @@ public:
     Column encode(std::span<const Real> values) {
         Column column;
         column.single_ = sizeof(Real) == 4;
-        if (!encode_few(values, column)) encode_many(values, column);
+        if (!encode_whole(values, column) && !encode_few(values, column)) {
+            encode_many(values, column);
+        }
         return column;
     }
 
 private:
+    // Whole numbers not far apart: a table from number to rank. False, having done little, if
+    // the values are anything else.
+    bool encode_whole(std::span<const Real> values, Column& column) {
+        const auto [low, high] = range(values);
+        const auto most = std::max<double>(255, std::min<double>(65535, values.size()));
+        if (!(std::abs(double{low}) < 1e9 && double{high} - double{low} <= most)) return false;
+        if (!all_whole(values)) return false;
+        const auto first = static_cast<std::int32_t>(low);
+        const auto number = [first](Real x) {
+            return static_cast<std::size_t>(static_cast<std::int32_t>(x) - first);
+        };
+        rank_.assign(number(high) + 1, 0);
+        for (const Real x : values) rank_[number(x)] = 1;
+        std::vector<std::size_t> numbers;
+        for (std::size_t i = 0; i < rank_.size(); ++i) {
+            if (rank_[i] == 0) continue;
+            rank_[i] = static_cast<std::uint16_t>(numbers.size());
+            numbers.push_back(i);
+        }
+        store_values(numbers.size(), column, [&](std::size_t i) {
+            return Key<Real>::of(static_cast<Real>(first + static_cast<std::int32_t>(numbers[i])));
+        });
+        const auto store_codes = [&]<class CodeType>(CodeType* codes) {
+            const std::uint16_t* const rank = rank_.data();
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                codes[i] = static_cast<CodeType>(rank[number(values[i])]);
+            }
+        };
+        if (!column.varies()) return true;
+        if (numbers.size() <= 256) {
+            store_codes(allocate_codes<std::uint8_t>(values.size(), column));
+        } else {
+            store_codes(allocate_codes<std::uint16_t>(values.size(), column));
+        }
+        return true;
+    }
+
+    static constexpr std::size_t kLanes = 16 / sizeof(Real);
+    typedef Real Lanes __attribute__((vector_size(16)));
+
+    // Calls use(lanes) for all values, some of them twice.
+    template <class Use>
+    static void for_each_lanes(std::span<const Real> values, Use&& use) {
+        Lanes some = Lanes{} + values[0];
+        use(some);
+        for (std::size_t i = 0; i + kLanes <= values.size(); i += kLanes) {
+            std::memcpy(&some, values.data() + i, sizeof(some));
+            use(some);
+        }
+        for (const Real x : values.last(values.size() % kLanes)) use(Lanes{} + x);
+    }
+
+    static std::pair<Real, Real> range(std::span<const Real> values) {
+        Lanes low = Lanes{} + values[0];
+        Lanes high = low;
+        for_each_lanes(values, [&](Lanes x) {
+            low = x < low ? x : low;
+            high = x > high ? x : high;
+        });
+        for (std::size_t l = 1; l < kLanes; ++l) {
+            low[0] = std::min(low[0], low[l]);
+            high[0] = std::max(high[0], high[l]);
+        }
+        return {low[0], high[0]};
+    }
+
+    // For values that fit a 32-bit integer.
+    static bool all_whole(std::span<const Real> values) {
+        typedef std::int32_t Numbers __attribute__((vector_size(4 * kLanes)));
+        auto broken = Lanes{} != Lanes{};
+        for_each_lanes(values, [&](Lanes x) {
+            broken |= __builtin_convertvector(__builtin_convertvector(x, Numbers), Lanes) != x;
+        });
+        for (std::size_t l = 1; l < kLanes; ++l) broken[0] |= broken[l];
+        return broken[0] == 0;
+    }
+
     // At most 256 distinct values: number them by hash as they appear, then rename the numbers
     // to ranks. Returns false, having done little, when there are more.
     bool encode_few(std::span<const Real> values, Column& column) {
@@ -104,6 +186,7 @@ private:
                 std::lower_bound(sorted.begin(), sorted.end(), set.keys[i]) - sorted.begin());
         }
         store_values(sorted.size(), column, [&](std::size_t i) { return sorted[i]; });
+        if (!column.varies()) return true;
         auto* codes = allocate_codes<std::uint8_t>(values.size(), column);
         for (std::size_t i = 0; i < values.size(); ++i) codes[i] = rank[numbers_[i]];
         return true;
@@ -178,6 +261,7 @@ private:
     }
 
     Arena& memory_;
+    std::vector<std::uint16_t> rank_;
     std::vector<std::uint8_t> numbers_;
     std::vector<Item> items_, other_;
     std::vector<Row> start_;
@@ -186,16 +270,38 @@ private:
 // Fill by_row. The widest codes come first in a row, so that all are aligned.
 void store_by_row(Columns& columns, unsigned n_threads, const Poll& poll) {
     std::uint32_t bytes = 0;
-    for (const unsigned width : {4u, 2u, 1u}) {
+    std::size_t widest = 1;
+    std::array<std::vector<const std::byte*>, 3> by_width;  // widths 4, 2, 1
+    std::array<std::size_t, 3> n_columns{};
+    std::array<std::size_t, 3> begin{};  // where they begin in a row
+    for (std::size_t w = 0; w < 3; ++w) {
+        const std::uint32_t width = 4u >> w;
+        begin[w] = bytes;
         for (Column& column : columns.column) {
             if (column.width_ != width) continue;
             column.offset_ = bytes;
             bytes += width;
+            widest = std::max<std::size_t>(widest, width);
+            by_width[w].push_back(column.codes_);
         }
+        columns.width_ends[w] = bytes;
+        n_columns[w] = by_width[w].size();
+        by_width[w].resize(n_columns[w] + Lines::kPadding, n_columns[w] ? by_width[w][0] : nullptr);
     }
-    columns.row_bytes = (std::size_t{bytes} + 3) / 4 * 4;
-    std::byte* const by_row = columns.memory->take(columns.row_bytes * columns.n_rows);
+    columns.row_bytes = round_up(bytes, widest);
+    const std::size_t row_bytes = columns.row_bytes;
+    std::byte* const by_row = columns.memory->take(row_bytes * columns.n_rows + Lines::kPadding);
     columns.by_row = by_row;
+
+    const Kernels& loops = kernels();
+    const auto store = [&]<class CodeType>(std::size_t w, CodeType, std::size_t first,
+                                           std::size_t last) {
+        if (n_columns[w] == 0) return;
+        std::byte* const out = by_row + first * row_bytes + begin[w];
+        loops.of<CodeType>().transpose(
+            {by_width[w].data(), n_columns[w], first * sizeof(CodeType), last - first}, out,
+            row_bytes);
+    };
     constexpr std::size_t kRows = 256;  // a block of rows that fits the second-level cache
     const std::size_t n_blocks = (columns.n_rows + kRows - 1) / kRows;
     run_tasks(
@@ -203,16 +309,34 @@ void store_by_row(Columns& columns, unsigned n_threads, const Poll& poll) {
         [&](std::size_t block, const StopFlag&) {
             const std::size_t first = block * kRows;
             const std::size_t last = std::min<std::size_t>(first + kRows, columns.n_rows);
-            for (const Column& column : columns.column) {
-                std::byte* const target = by_row + column.offset();
-                column.visit([&](const auto* codes) {
-                    for (std::size_t i = first; i < last; ++i) {
-                        std::memcpy(target + i * columns.row_bytes, codes + i, sizeof(*codes));
-                    }
-                });
-            }
+            store(0, std::uint32_t{}, first, last);
+            store(1, std::uint16_t{}, first, last);
+            store(2, std::uint8_t{}, first, last);
         },
         poll);
+}
+
+// Copy the columns [first, last) of X, one after another.
+template <class Real>
+void copy_columns(const Matrix<Real>& x, std::span<const Row> order, std::size_t first,
+                  std::size_t last, std::span<Real> out) {
+    const auto row = [&](std::size_t i) {
+        return x.data + static_cast<std::ptrdiff_t>(order[i]) * x.row_stride +
+               static_cast<std::ptrdiff_t>(first) * x.col_stride;
+    };
+    constexpr std::size_t kAhead = 24;  // rows are far apart: ask for them well before
+    const std::size_t n = order.size();
+    const std::size_t width = last - first;
+    for (std::size_t i = 0; i < n; ++i) {
+        const Real* const next = row(std::min(i + kAhead, n - 1));
+        for (std::size_t j = 0; j < width; j += kCacheLine / sizeof(Real)) {
+            __builtin_prefetch(next + static_cast<std::ptrdiff_t>(j) * x.col_stride);
+        }
+        const Real* const here = row(i);
+        for (std::size_t j = 0; j < width; ++j) {
+            out[j * n + i] = here[static_cast<std::ptrdiff_t>(j) * x.col_stride];
+        }
+    }
 }
 
 template <class Real>
@@ -223,9 +347,9 @@ Columns encode(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t 
     constexpr std::size_t kBlockBytes = std::size_t{64} << 20;
     const std::size_t n = order.size();
     const bool column_major = x.row_stride == 1;
-    const std::size_t per_line = column_major ? 1 : 64 / sizeof(Real);
+    const std::size_t most_width = column_major ? 1 : 2 * kCacheLine / sizeof(Real);
     const std::size_t width =
-        std::clamp<std::size_t>(kBlockBytes / (n * sizeof(Real)), 1, per_line);
+        std::clamp<std::size_t>(kBlockBytes / (n * sizeof(Real)), 1, most_width);
     const std::size_t n_blocks = (x.cols + width - 1) / width;
 
     Columns result;
@@ -234,18 +358,15 @@ Columns encode(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t 
     result.n_rows = static_cast<std::uint32_t>(n);
     std::atomic<std::size_t> next{0};
     const auto encode_blocks = [&](std::size_t, const StopFlag& stop) {
-        std::vector<Real> copy(n * width);
+        const Memory memory = allocate(n * width * sizeof(Real));
+        const std::span copy(reinterpret_cast<Real*>(memory.get()), n * width);
         ColumnEncoder<Real> encoder(*result.memory);
         for (std::size_t block; (block = next++) < n_blocks && !stop;) {
             const std::size_t first = block * width;
             const std::size_t last = std::min(first + width, x.cols);
-            for (std::size_t i = 0; i < n; ++i) {
-                for (std::size_t j = first; j < last; ++j) {
-                    copy[(j - first) * n + i] = x.at(order[i], j);
-                }
-            }
+            copy_columns(x, order, first, last, copy);
             for (std::size_t j = first; j < last && !stop; ++j) {
-                result.column[j] = encoder.encode(std::span(copy).subspan((j - first) * n, n));
+                result.column[j] = encoder.encode(copy.subspan((j - first) * n, n));
             }
         }
     };

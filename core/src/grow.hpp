@@ -10,13 +10,14 @@
 #include "puforest/masses.hpp"
 #include "puforest/params.hpp"
 #include "puforest/risk.hpp"
+#include "puforest/workset.hpp"
 
 namespace puforest {
 
 // What all trees of a fit share.
 struct Growth {
     const Columns& columns;
-    const RowWeights& weights;
+    WorksetPool& pool;
     const TrainParams& params;
 };
 
@@ -27,10 +28,10 @@ template <class Loss, class Stats>
 Tree grow_with_loss(const Growth& g, std::uint32_t tree, const StopFlag& stop) {
     if (g.params.risk == Risk::uPU) {
         using Risk = NodeRisk<Loss, false>;
-        return Builder<Risk, Stats>(g.columns, g.weights, g.params, tree, stop).grow();
+        return Builder<Risk, Stats>(g.columns, g.pool, g.params, tree, stop).grow();
     }
     using Risk = NodeRisk<Loss, true>;
-    return Builder<Risk, Stats>(g.columns, g.weights, g.params, tree, stop).grow();
+    return Builder<Risk, Stats>(g.columns, g.pool, g.params, tree, stop).grow();
 }
 
 template <class Stats>

@@ -17,7 +17,9 @@ std::vector<Tree> train(const Matrix<Real>& x, std::span<const Row> order, std::
     };
     const Columns columns = encode(x, order, n_labelled, params.n_threads, poll_before_trees);
     std::vector<Tree> trees(params.n_trees);
-    const Growth growth{columns, weights, params};
+    const bool distinct = !params.sampling.replace && !params.sampling.together;
+    WorksetPool pool(columns, weights, distinct, params.n_threads);
+    const Growth growth{columns, pool, params};
     run_tasks(
         params.n_trees, params.n_threads,
         [&](std::size_t i, const StopFlag& stop) {

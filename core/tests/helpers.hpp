@@ -161,8 +161,9 @@ struct Forest {
         return tree.w_p[node] < tree.w_u[node] ? tree.w_p[node] / tree.w_u[node] : 1.0;
     }
 
-    Predictor predictor(std::uint32_t n_features) const {
-        return Predictor({offset, feature, threshold, left, value}, n_features);
+    template <class Real = double>
+    Predictor<Real> predictor(std::uint32_t n_features) const {
+        return Predictor<Real>({offset, feature, threshold, left, value}, n_features);
     }
 };
 

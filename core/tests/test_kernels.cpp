@@ -1,4 +1,9 @@
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "check.hpp"
@@ -16,118 +21,154 @@ std::vector<CodeType> random_codes(std::size_t n, std::uint64_t bound, Rng& rng)
     return codes;
 }
 
-template <class CodeType>
-std::uint32_t naive_count(const CodeType* codes, std::size_t n, Code c) {
-    std::uint32_t count = 0;
-    for (std::size_t i = 0; i < n; ++i) count += codes[i] <= c;
-    return count;
+std::vector<std::uint8_t> random_mask(std::size_t n, Rng& rng) {
+    std::vector<std::uint8_t> mask(n);
+    for (std::uint8_t& m : mask) m = rng.below(3) == 0 ? 255 : 0;
+    return mask;
 }
 
-// The smallest, the largest and the thresholds around the middle and the sign bit.
-template <class CodeType>
-std::vector<Code> limits() {
-    constexpr Code kMost = std::numeric_limits<CodeType>::max();
-    return {0, 1, kMost / 2, kMost / 2 + 1, kMost - 1, kMost};
-}
-
-template <class CodeType>
-void counts_every_small_size() {
-    Rng rng(sizeof(CodeType));
-    constexpr std::uint64_t kAll = std::uint64_t{1} << (8 * sizeof(CodeType));
-    for (std::size_t n = 0; n <= 600; ++n) {
-        const auto few = random_codes<CodeType>(n, 3, rng);
-        CHECK(count_at_most(few.data(), n, 1) == naive_count(few.data(), n, 1));
-        const auto all = random_codes<CodeType>(n, kAll, rng);
-        for (const Code c : limits<CodeType>()) {
-            CHECK(count_at_most(all.data(), n, c) == naive_count(all.data(), n, c));
-        }
-        const std::size_t skip = n % 7;
-        if (n < skip) continue;
-        CHECK(count_at_most(all.data() + skip, n - skip, kAll / 3) ==
-              naive_count(all.data() + skip, n - skip, kAll / 3));
+// Calls use(kernels) for each instruction set and each width of codes.
+template <class Use>
+void for_each_kernels(Use&& use) {
+    for (const Kernels* const some : available_kernels()) {
+        use(some->of<std::uint8_t>(), std::uint8_t{});
+        use(some->of<std::uint16_t>(), std::uint16_t{});
+        use(some->of<std::uint32_t>(), std::uint32_t{});
     }
+}
+
+template <class CodeType>
+void check_counts(const KernelsOf<CodeType>& loops, const std::vector<CodeType>& codes,
+                  const std::vector<std::uint8_t>& mask, std::size_t skip, Code c) {
+    std::uint32_t count = 0;
+    std::uint32_t masked = 0;
+    for (std::size_t i = skip; i < codes.size(); ++i) {
+        count += codes[i] <= c;
+        masked += codes[i] <= c && mask[i] != 0;
+    }
+    const std::size_t n = codes.size() - skip;
+    CHECK(loops.count(codes.data() + skip, n, c) == count);
+    CHECK(loops.masked_count(codes.data() + skip, mask.data() + skip, n, c) == masked);
 }
 
 TEST(kernels_count_every_small_size) {
-    counts_every_small_size<std::uint8_t>();
-    counts_every_small_size<std::uint16_t>();
-    counts_every_small_size<std::uint32_t>();
+    for_each_kernels([]<class CodeType>(const KernelsOf<CodeType>& loops, CodeType) {
+        Rng rng(sizeof(CodeType));
+        constexpr Code kMost = std::numeric_limits<CodeType>::max();
+        for (std::size_t n = 0; n <= 600; ++n) {
+            const auto mask = random_mask(n, rng);
+            const auto few = random_codes<CodeType>(n, 3, rng);
+            check_counts(loops, few, mask, 0, 1);
+            const auto all = random_codes<CodeType>(n, std::uint64_t{kMost} + 1, rng);
+            // The smallest, the largest and the thresholds around the sign bit.
+            for (const Code c : {Code{0}, Code{1}, kMost / 2, kMost / 2 + 1, kMost - 1, kMost}) {
+                check_counts(loops, all, mask, 0, c);
+            }
+            check_counts(loops, all, mask, std::min(n, n % 7), kMost / 3);
+        }
+    });
 }
 
 // Where all codes count, a lane that is not added up in time starts again at 0.
-template <class CodeType>
-void counts_do_not_wrap(const std::vector<std::size_t>& sizes) {
-    for (const std::size_t n : sizes) {
-        const std::vector<CodeType> zeros(n);
-        CHECK(count_at_most(zeros.data(), n, 0) == n);
-        Rng rng(n);
-        const auto mixed = random_codes<CodeType>(n, 100, rng);
-        CHECK(count_at_most(mixed.data(), n, 97) == naive_count(mixed.data(), n, 97));
-    }
-}
-
 TEST(kernels_counts_do_not_wrap) {
-    counts_do_not_wrap<std::uint8_t>({255 * 16 - 1, 255 * 16, 255 * 16 + 1, 256 * 16, 255 * 32 - 1,
-                                      255 * 32, 255 * 32 + 1, 255 * 32 + 31, 256 * 32, 255 * 64,
-                                      256 * 64 + 1, 3 * 255 * 32 + 17, 100'000});
-    counts_do_not_wrap<std::uint16_t>({65535 * 16 - 1, 65535 * 16, 65535 * 16 + 1, 65535 * 16 + 15,
-                                       65536 * 16, 2 * 65536 * 16 + 3});
-    counts_do_not_wrap<std::uint32_t>({65537, 1 << 20});
-}
-
-template <class CodeType>
-void range_is_that_of_the_codes() {
-    constexpr CodeType kMost = std::numeric_limits<CodeType>::max();
-    Rng rng(sizeof(CodeType) + 10);
-    for (std::size_t n = 1; n <= 600; ++n) {
-        auto codes = random_codes<CodeType>(n, kMost / 2, rng);
-        for (CodeType& code : codes) code = static_cast<CodeType>(code + kMost / 4);
-        const auto check_range = [&] {
-            const auto [low, high] = std::minmax_element(codes.begin(), codes.end());
-            const CodeRange found = range(codes.data(), n);
-            CHECK(found.low == *low && found.high == *high);
-        };
-        check_range();
-        // The extremes at any place, the first and the last among them.
-        codes[rng.below(2) ? n - 1 : rng.below(n)] = kMost;
-        check_range();
-        codes[rng.below(2) ? 0 : rng.below(n)] = 0;
-        check_range();
-    }
-    const std::vector<CodeType> highest(33, kMost);
-    CHECK(range(highest.data(), 33).low == kMost && range(highest.data(), 33).high == kMost);
+    for_each_kernels([]<class CodeType>(const KernelsOf<CodeType>& loops, CodeType) {
+        std::vector<std::size_t> sizes{65537, 1 << 20};
+        if constexpr (sizeof(CodeType) < 4) {
+            constexpr std::size_t kMost = std::numeric_limits<CodeType>::max();
+            for (const std::size_t lanes : {8, 16, 32, 64}) {
+                for (const std::size_t more : {-1, 0, 1, 31}) sizes.push_back(kMost * lanes + more);
+                sizes.push_back((kMost + 1) * lanes + 3);
+            }
+        }
+        for (const std::size_t n : sizes) {
+            const std::vector<CodeType> zeros(n);
+            const std::vector<std::uint8_t> every(n, 255);
+            check_counts(loops, zeros, every, 0, 0);
+        }
+    });
 }
 
 TEST(kernels_range_is_that_of_the_codes) {
-    range_is_that_of_the_codes<std::uint8_t>();
-    range_is_that_of_the_codes<std::uint16_t>();
-    range_is_that_of_the_codes<std::uint32_t>();
+    for_each_kernels([]<class CodeType>(const KernelsOf<CodeType>& loops, CodeType) {
+        constexpr CodeType kMost = std::numeric_limits<CodeType>::max();
+        Rng rng(sizeof(CodeType) + 10);
+        for (std::size_t n = 1; n <= 600; ++n) {
+            auto codes = random_codes<CodeType>(n, kMost / 2, rng);
+            for (CodeType& code : codes) code = static_cast<CodeType>(code + kMost / 4);
+            auto mask = random_mask(n, rng);
+            mask[rng.below(n)] = 255;
+            const auto check_range = [&] {
+                const auto [low, high] = std::minmax_element(codes.begin(), codes.end());
+                const CodeRange found = loops.range(codes.data(), n);
+                CHECK(found.low == *low && found.high == *high);
+                CodeType lowest = kMost;
+                CodeType highest = 0;
+                for (std::size_t i = 0; i < n; ++i) {
+                    if (mask[i] == 0) continue;
+                    lowest = std::min(lowest, codes[i]);
+                    highest = std::max(highest, codes[i]);
+                }
+                const CodeRange masked = loops.masked_range(codes.data(), mask.data(), n);
+                CHECK(masked.low == lowest && masked.high == highest);
+            };
+            check_range();
+            // The extremes at any place, the first and the last among them.
+            codes[rng.below(2) ? n - 1 : rng.below(n)] = kMost;
+            check_range();
+            codes[rng.below(2) ? 0 : rng.below(n)] = 0;
+            check_range();
+        }
+        const std::vector<CodeType> highest(33, kMost);
+        const CodeRange found = loops.range(highest.data(), 33);
+        CHECK(found.low == kMost && found.high == kMost);
+    });
 }
 
-template <class CodeType>
-void gather_takes_the_rows_in_order() {
-    Rng rng(sizeof(CodeType) + 20);
-    const auto codes = random_codes<CodeType>(1001, std::numeric_limits<CodeType>::max(), rng);
-    for (std::size_t n = 0; n <= 600; n += n < 70 ? 1 : 53) {
-        std::vector<Row> rows(n);
-        for (Row& row : rows) row = static_cast<Row>(rng.below(codes.size()));
-        if (n > 0) rows[rng.below(n)] = static_cast<Row>(codes.size() - 1);
-        std::vector<CodeType> out(n);
-        gather(codes.data(), rows.data(), n, out.data());
-        for (std::size_t i = 0; i < n; ++i) CHECK(out[i] == codes[rows[i]]);
+// Lines and columns of many sizes; nothing outside the columns is written.
+TEST(kernels_transpose_moves_every_code) {
+    for_each_kernels([]<class CodeType>(const KernelsOf<CodeType>& loops, CodeType) {
+        Rng rng(sizeof(CodeType) + 20);
+        for (const std::size_t n_lines : {1, 3, 4, 15, 16, 17, 32, 63, 64, 70}) {
+            for (const std::size_t n_codes : {1, 2, 7, 8, 16, 33, 100}) {
+                const std::size_t begin = sizeof(CodeType) * rng.below(5);
+                std::vector<std::vector<CodeType>> lines;
+                std::vector<const std::byte*> pointers;
+                for (std::size_t l = 0; l < n_lines; ++l) {
+                    lines.push_back(random_codes<CodeType>(
+                        n_codes + (begin + Lines::kPadding) / sizeof(CodeType), 1u << 31, rng));
+                    pointers.push_back(reinterpret_cast<const std::byte*>(lines[l].data()));
+                }
+                pointers.resize(n_lines + Lines::kPadding, pointers[0]);
+                const auto* const next = rng.below(2) ? pointers.data() : nullptr;
+                const std::size_t stride = n_lines + rng.below(3);
+                std::vector<CodeType> out(n_codes * stride, CodeType{42});
+                loops.transpose({pointers.data(), n_lines, begin, n_codes, next},
+                                reinterpret_cast<std::byte*>(out.data()),
+                                stride * sizeof(CodeType));
+                for (std::size_t k = 0; k < n_codes; ++k) {
+                    for (std::size_t l = 0; l < stride; ++l) {
+                        const CodeType expected =
+                            l < n_lines ? lines[l][begin / sizeof(CodeType) + k] : CodeType{42};
+                        CHECK(out[k * stride + l] == expected);
+                    }
+                }
+            }
+        }
+    });
+}
 
-        constexpr std::size_t kStride = 3;  // every third code from the second on
-        for (Row& row : rows) row = static_cast<Row>(row / kStride);
-        gather(reinterpret_cast<const std::byte*>(codes.data() + 1), kStride * sizeof(CodeType),
-               rows.data(), n, out.data());
-        for (std::size_t i = 0; i < n; ++i) CHECK(out[i] == codes[1 + kStride * rows[i]]);
+TEST(kernels_follow_the_environment) {
+    const char* const before = std::getenv("PUFOREST_SIMD");
+    const std::string kept = before == nullptr ? "" : before;
+    for (const Kernels* const some : available_kernels()) {
+        setenv("PUFOREST_SIMD", some->instruction_set, 1);
+        CHECK(&kernels() == some);
     }
-}
-
-TEST(kernels_gather_takes_the_rows_in_order) {
-    gather_takes_the_rows_in_order<std::uint8_t>();
-    gather_takes_the_rows_in_order<std::uint16_t>();
-    gather_takes_the_rows_in_order<std::uint32_t>();
+    setenv("PUFOREST_SIMD", "", 1);
+    CHECK(&kernels() == available_kernels().back());
+    setenv("PUFOREST_SIMD", "abacus", 1);
+    CHECK_THROWS(std::invalid_argument, kernels());
+    setenv("PUFOREST_SIMD", kept.c_str(), 1);
 }
 
 }  // namespace

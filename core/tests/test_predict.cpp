@@ -15,7 +15,7 @@ struct Grown {
     Data<> data;
     TrainParams params;
     std::vector<Tree> trees;
-    Predictor predictor;
+    Predictor<double> predictor;
 
     Grown(std::uint32_t n_rows, const Sampling& sampling)
         : data(random_data(1, {n_rows / 3, n_rows - n_rows / 3, 5, 30})),
@@ -97,9 +97,9 @@ TEST(predict_reads_floats_and_strides) {
     }
     const auto rows = static_cast<std::ptrdiff_t>(x.rows);
     const auto cols = static_cast<std::ptrdiff_t>(x.cols);
-    const auto mean_of = [&](const auto& view) {
+    const auto mean_of = [&]<class Real>(const Matrix<Real>& view) {
         std::vector<double> mean(x.rows);
-        g.predictor.mean(view, mean.data(), 1, Poll{});
+        Forest(g.trees).predictor<Real>(5).mean(view, mean.data(), 1, Poll{});
         return mean;
     };
     CHECK(mean_of(Matrix<float>{column_major.data(), x.rows, x.cols, 1, rows}) == expected);
@@ -116,14 +116,15 @@ TEST(predict_compares_as_doubles) {
     forest.threshold = {0.1, 0, 0};
     forest.left = {1, -1, -1};
     forest.value = {0.5, 0.25, 0.75};
-    const Predictor predictor = forest.predictor(1);
+    const Predictor<double> predictor = forest.predictor(1);
     CHECK(predictor.n_trees() == 1 && predictor.n_features() == 1);
     const std::vector<double> doubles{0.1, std::nextafter(0.1, 1.0), -1e300, std::nan("")};
     const std::vector<float> floats{0.1f, std::nextafter(0.1f, 0.0f)};
     std::vector<double> mean(4);
     predictor.mean(Matrix<double>{doubles.data(), 4, 1, 1, 1}, mean.data(), 1, Poll{});
     CHECK(mean == std::vector{0.25, 0.75, 0.25, 0.75});
-    predictor.mean(Matrix<float>{floats.data(), 2, 1, 1, 1}, mean.data(), 1, Poll{});
+    forest.predictor<float>(1).mean(Matrix<float>{floats.data(), 2, 1, 1, 1}, mean.data(), 1,
+                                    Poll{});
     CHECK(mean[0] == 0.75 && mean[1] == 0.25);
     mean = {-1, -1, -1, -1};
     predictor.mean(Matrix<double>{doubles.data(), 0, 1, 1, 1}, mean.data(), 2, Poll{});
@@ -145,6 +146,53 @@ void check_refused(const std::function<void(Forest&)>& spoil) {
     Forest forest = two_trees();
     spoil(forest);
     CHECK_THROWS(std::invalid_argument, forest.predictor(2));
+}
+
+// A float compares with a threshold as the double of the same value does, also at the ends of
+// the range and beyond it.
+TEST(predict_floats_compare_as_doubles) {
+    constexpr float kMost = std::numeric_limits<float>::max();
+    constexpr float kTiny = std::numeric_limits<float>::denorm_min();
+    const std::vector<float> values{-kMost, -1, -kTiny, 0, kTiny, 0.1f, 1, 3e30f, kMost};
+    std::vector<double> thresholds{-1e300, 1e300, 0.1, -0.1, 1e-60, -1e-60};
+    for (const float v : values) {
+        const double exact = v;
+        thresholds.insert(thresholds.end(),
+                          {exact, std::nextafter(exact, -1e300), std::nextafter(exact, 1e300)});
+    }
+    const std::vector<double> doubles(values.begin(), values.end());
+    const std::size_t n = values.size();
+    for (const double t : thresholds) {
+        Forest forest{{}};
+        forest.offset = {0, 3};
+        forest.feature = {0, -1, -1};
+        forest.threshold = {t, 0, 0};
+        forest.left = {1, -1, -1};
+        forest.value = {0.5, 0, 1};
+        std::vector<double> of_floats(n);
+        std::vector<double> of_doubles(n);
+        forest.predictor<float>(1).mean({values.data(), n, 1, 1, 1}, of_floats.data(), 1, Poll{});
+        forest.predictor(1).mean({doubles.data(), n, 1, 1, 1}, of_doubles.data(), 1, Poll{});
+        CHECK(of_floats == of_doubles);
+        for (std::size_t i = 0; i < n; ++i) CHECK(of_doubles[i] == (values[i] <= t ? 0 : 1));
+    }
+}
+
+// So many features that their numbers and those of the nodes do not fit a word of 32 bits.
+TEST(predict_with_huge_rows) {
+    const std::uint32_t n_features = (1u << 31) - 7;
+    Forest forest{{}};
+    forest.offset = {0, 5};
+    forest.feature = {static_cast<std::int32_t>(n_features - 1), -1, 3, -1, -1};
+    forest.threshold = {2, 0, 0.5, 0, 0};
+    forest.left = {1, -1, 3, -1, -1};
+    forest.value = {0.5, 0.1, 0.5, 0.2, 0.3};
+    // A column stride of zero: every feature is the one number there is.
+    const std::vector<float> x{2, 3, 0};
+    std::vector<double> mean(3);
+    forest.predictor<float>(n_features)
+        .mean({x.data(), 3, n_features, 1, 0}, mean.data(), 1, Poll{});
+    CHECK(mean == std::vector{0.1, 0.3, 0.1});
 }
 
 TEST(predict_refuses_hostile_arrays) {

@@ -65,7 +65,7 @@ TEST(train_rows_land_where_they_were_counted) {
     const Data<> data = random_data(4, {60, 200, 5, 0});
     const TrainParams params = default_params(data);
     const auto trees = fit(data, params);
-    const Predictor predictor = Forest(trees).predictor(5);
+    const Predictor<double> predictor = Forest(trees).predictor(5);
     std::vector<std::int32_t> leaves(data.rows() * trees.size());
     predictor.leaves(data.matrix(), leaves.data(), 2, Poll{});
     for (std::size_t t = 0; t < trees.size(); ++t) {

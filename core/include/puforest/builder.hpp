@@ -24,36 +24,39 @@
 #include "puforest/splitter.hpp"
 #include "puforest/tree.hpp"
 #include "puforest/types.hpp"
+#include "puforest/workset.hpp"
 
 namespace puforest {
 
 template <class Risk, class Stats>
 class Builder {
 public:
-    Builder(const Columns& columns, const RowWeights& weights, const TrainParams& params,
+    Builder(const Columns& columns, WorksetPool& pool, const TrainParams& params,
             std::uint32_t tree, const StopFlag& stop)
         : columns_(columns),
-          weights_(weights),
+          pool_(pool),
+          sets_(pool.take()),
           params_(params),
           stop_(stop),
           key_(tree_key(params.seed, tree)),
           sample_(draw_sample(params.sampling, key_, columns.n_labelled, columns.n_rows)),
           root_rows_{std::span(sample_.rows).first(sample_.n_labelled),
                      std::span(sample_.rows).subspan(sample_.n_labelled)},
-          root_total_(weigh(root_rows_)),
-          context_{columns, weights, params, root_total_.factors(params.masses)},
+          root_total_(weigh(root_rows_, 0)),
+          context_{columns, params, root_total_.factors(params.masses)},
           splitter_(context_),
           features_(columns.column.size()),
           is_constant_(features_.size()) {
         std::iota(features_.begin(), features_.end(), FeatureId{0});
     }
+    ~Builder() { pool_.give_back(std::move(sets_)); }
     Builder(const Builder&) = delete;
     Builder& operator=(const Builder&) = delete;
 
     // The tree, or an unfinished part of it when stopped. To be called once.
     Tree grow() {
         const NodeId root = append(root_rows_, root_total_);
-        open({root_rows_, root_total_, {0, features_.size()}, derive(key_, kLeft), 0, root});
+        open({root_rows_, root_total_, {0, features_.size()}, derive(key_, kLeft), 0, root, 0});
         if (params_.max_leaf_nodes > 0) {
             grow_best_first();
         } else {
@@ -76,6 +79,7 @@ private:
         std::uint64_t key;
         std::uint32_t depth;
         NodeId id;
+        std::uint32_t set;  // its rows are positions in this one of sets_
     };
 
     struct OpenLeaf {
@@ -127,11 +131,22 @@ private:
             node.depth >= params_.max_depth || Risk::pure(masses.w_p, masses.w_u)) {
             return std::nullopt;
         }
+        if (params_.max_leaf_nodes == 0) copy_rows(node);
         const auto features = std::span(features_).subspan(node.features.first, node.features.size);
-        const auto split = splitter_.find(node.rows, node.total, features, node.key, stop_);
+        const auto split =
+            splitter_.find(*sets_[node.set], node.rows, node.total, features, node.key, stop_);
         if (split && !splitter_.constants().empty())
             node.features = without_constants(node.features);
         return split;
+    }
+
+    // Copy the rows of a node that is much smaller than the set it reads from, for its subtree.
+    // Sets behind the node's own belong to finished subtrees: growth must be depth-first.
+    void copy_rows(Node& node) {
+        const Workset& from = *sets_[node.set];
+        if (!pool_.worth_copying(from, node.rows.size())) return;
+        if (sets_.size() == ++node.set) pool_.add(sets_);
+        sets_[node.set]->copy(from, node.rows);
     }
 
     // Append the list without the features just found constant, in the same order.
@@ -148,28 +163,30 @@ private:
 
     void expand(const Node& node, const Split& split) {
         const auto [left, right] =
-            partition_.apply(node.rows, columns_.column[split.feature], split.code);
-        const Stats left_total = weigh(left);
-        const Stats right_total = weigh(right);
+            partition_.apply(*sets_[node.set], node.rows, split.feature, split.code);
+        const Stats left_total = weigh(left, node.set);
+        const Stats right_total = weigh(right, node.set);
         const NodeId left_id = append(left, left_total);
         const NodeId right_id = append(right, right_total);
         tree_.feature[node.id] = static_cast<std::int32_t>(split.feature);
         tree_.threshold[node.id] = split.threshold;
         tree_.left[node.id] = left_id;
         // The right child waits on the stack while the left one grows.
-        open({right, right_total, node.features, derive(node.key, kRight), node.depth + 1,
-              right_id});
-        open({left, left_total, node.features, derive(node.key, kLeft), node.depth + 1, left_id});
+        open({right, right_total, node.features, derive(node.key, kRight), node.depth + 1, right_id,
+              node.set});
+        open({left, left_total, node.features, derive(node.key, kLeft), node.depth + 1, left_id,
+              node.set});
     }
 
-    Stats weigh(const NodeRows& rows) const {
+    Stats weigh(const NodeRows& rows, std::uint32_t set) const {
         if constexpr (std::is_same_v<Stats, Counts>) {
             return {static_cast<std::uint32_t>(rows.labelled.size()),
                     static_cast<std::uint32_t>(rows.unlabelled.size())};
         } else {
             Stats total;
-            for (const Row row : rows.labelled) total.add(row, true, weights_);
-            for (const Row row : rows.unlabelled) total.add(row, false, weights_);
+            const RowWeights& weights = sets_[set]->weights();
+            for (const Row row : rows.labelled) total.add(row, true, weights);
+            for (const Row row : rows.unlabelled) total.add(row, false, weights);
             return total;
         }
     }
@@ -187,7 +204,8 @@ private:
     }
 
     const Columns& columns_;
-    const RowWeights& weights_;
+    WorksetPool& pool_;
+    Worksets sets_;
     const TrainParams& params_;
     const StopFlag& stop_;
     const std::uint64_t key_;

@@ -4,12 +4,12 @@
 // values is `code <= c` on codes, and a column of at most 256 distinct values takes a byte a
 // row. Only this file knows how wide a column's codes are; use `visit` to get at them.
 //
-// Codes are kept twice. By column, a large node streams through the one column it asks for.
-// By row, all codes of the few rows of a small node lie together and stay in cache while the
-// node and its descendants ask for one feature after another; by column every one of those
-// accesses would miss (a supervised fit of MNIST spent four fifths of its time on that).
+// Codes are kept twice: by column for the large nodes, which stream through the one column they
+// ask for, and by row, out of which the rows of smaller nodes are copied (workset.hpp). Columns
+// of a single value have no codes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,13 +26,19 @@ struct Columns;
 
 class Column {
 public:
-    // Call `use(const CodeType*)` with the codes, by row position.
+    // Call `use(const CodeType*)` with the codes, by row position; the column must vary.
     template <class Use>
     decltype(auto) visit(Use&& use) const {
+        return visit_at(codes_, use);
+    }
+
+    // The same for codes of this column that stand elsewhere.
+    template <class Use>
+    decltype(auto) visit_at(const std::byte* codes, Use&& use) const {
         switch (width_) {
-            case 1: return use(reinterpret_cast<const std::uint8_t*>(codes_));
-            case 2: return use(reinterpret_cast<const std::uint16_t*>(codes_));
-            default: return use(reinterpret_cast<const std::uint32_t*>(codes_));
+            case 1: return use(reinterpret_cast<const std::uint8_t*>(codes));
+            case 2: return use(reinterpret_cast<const std::uint16_t*>(codes));
+            default: return use(reinterpret_cast<const std::uint32_t*>(codes));
         }
     }
 
@@ -41,6 +47,7 @@ public:
 
     // The number of distinct values, and the value of a code. Values ascend with their codes.
     Code size() const { return size_; }
+    bool varies() const { return size_ > 1; }
     double value(Code code) const {
         return single_ ? reinterpret_cast<const float*>(values_.get())[code]
                        : reinterpret_cast<const double*>(values_.get())[code];
@@ -68,7 +75,7 @@ private:
     std::unique_ptr<std::byte[]> values_;
     Code size_ = 0;
     std::uint32_t offset_ = 0;
-    std::uint8_t width_ = 1;  // bytes per code: 1, 2 or 4
+    std::uint8_t width_ = 0;  // bytes per code: 1, 2 or 4; 0 without codes
     bool single_ = false;     // values are float, not double
 };
 
@@ -78,6 +85,8 @@ struct Columns {
     std::uint32_t n_rows = 0;
     const std::byte* by_row = nullptr;  // row_bytes a row, column j at column[j].offset()
     std::size_t row_bytes = 0;
+    // Within a row, codes of four bytes end here, then those of two, then those of one.
+    std::array<std::uint32_t, 3> width_ends{};
     std::unique_ptr<Arena> memory = std::make_unique<Arena>();  // of all codes
 };
 

@@ -1,11 +1,12 @@
-// The loops over the rows of a node, where a fit spends its time.
+// The loops over the codes of a node, where a fit spends its time.
+//
+// They are compiled for several instruction sets, of which the best that the processor has is
+// chosen at run time. All of them count integers, so all give the same answers.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <span>
 
 #include "puforest/types.hpp"
 
@@ -16,52 +17,57 @@ struct CodeRange {
     Code high;
 };
 
-template <class CodeType>
-void gather(const CodeType* codes, const Row* rows, std::size_t n, CodeType* out) {
-    for (std::size_t i = 0; i < n; ++i) out[i] = codes[rows[i]];
-}
+// Codes that stand in lines, to be written in columns: code k of line l goes to
+// out + k * out_stride + l * sizeof(code).
+struct Lines {
+    const std::byte* const* line;  // with kPadding more at the end, which may be any lines
+    std::size_t n_lines;
+    std::size_t begin;  // the byte at which the codes of a line begin
+    std::size_t n_codes;
+    const std::byte* const* next = nullptr;  // as many lines, which are wanted soon
 
-// The same where the code of row r is at `first + r * stride` bytes.
-template <class CodeType>
-void gather(const std::byte* first, std::size_t stride, const Row* rows, std::size_t n,
-            CodeType* out) {
-    for (std::size_t i = 0; i < n; ++i) {
-        out[i] = *reinterpret_cast<const CodeType*>(first + rows[i] * stride);
-    }
-}
+    // Lines, and bytes behind the codes of each line, that may be read for nothing.
+    static constexpr std::size_t kPadding = 32;
+};
 
+// `mask` holds a byte for each code: 255 for those that count, 0 for those that do not. At
+// least one must count.
 template <class CodeType>
-CodeRange range(const CodeType* codes, std::size_t n) {
-    CodeType low = std::numeric_limits<CodeType>::max();
-    CodeType high = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        low = std::min(low, codes[i]);
-        high = std::max(high, codes[i]);
-    }
-    return {low, high};
-}
+struct KernelsOf {
+    CodeRange (*range)(const CodeType* codes, std::size_t n);
+    CodeRange (*masked_range)(const CodeType* codes, const std::uint8_t* mask, std::size_t n);
 
-// How many of `codes` are at most `c`. Lanes as wide as the codes count up to what they can
-// hold before they are added up, so the inner loop is one compare and one subtract a vector.
-template <class CodeType>
-std::uint32_t count_at_most(const CodeType* codes, std::size_t n, Code c) {
-    constexpr std::size_t kLanes = 32 / sizeof(CodeType);
-    constexpr std::size_t kMostSteps = std::numeric_limits<CodeType>::max();
-    const auto limit = static_cast<CodeType>(c);
-    std::uint32_t total = 0;
-    std::size_t i = 0;
-    while (n - i >= kLanes) {
-        std::array<CodeType, kLanes> lane{};
-        const std::size_t steps = std::min((n - i) / kLanes, kMostSteps);
-        for (std::size_t s = 0; s < steps; ++s, i += kLanes) {
-            for (std::size_t l = 0; l < kLanes; ++l) {
-                lane[l] = static_cast<CodeType>(lane[l] + (codes[i + l] <= limit));
-            }
+    // How many codes are at most `c`.
+    std::uint32_t (*count)(const CodeType* codes, std::size_t n, Code c);
+    std::uint32_t (*masked_count)(const CodeType* codes, const std::uint8_t* mask, std::size_t n,
+                                  Code c);
+
+    void (*transpose)(const Lines& lines, std::byte* out, std::size_t out_stride);
+};
+
+struct Kernels {
+    const char* instruction_set;
+    KernelsOf<std::uint8_t> of_8;
+    KernelsOf<std::uint16_t> of_16;
+    KernelsOf<std::uint32_t> of_32;
+
+    template <class CodeType>
+    const KernelsOf<CodeType>& of() const {
+        if constexpr (sizeof(CodeType) == 1) {
+            return of_8;
+        } else if constexpr (sizeof(CodeType) == 2) {
+            return of_16;
+        } else {
+            return of_32;
         }
-        for (const CodeType count : lane) total += count;
     }
-    for (; i < n; ++i) total += codes[i] <= limit;
-    return total;
-}
+};
+
+// Those that this processor can run, the slowest first; "baseline" runs everywhere.
+std::span<const Kernels* const> available_kernels();
+
+// The fastest of them, or the one that the environment variable PUFOREST_SIMD names; throws
+// std::invalid_argument if it names none that is available.
+const Kernels& kernels();
 
 }  // namespace puforest

@@ -15,16 +15,46 @@
 
 namespace puforest {
 
-// Hands out parts of large chunks of memory, which lie in pages of 2 MiB where the system has
-// them: reads all over a table then find its few pages in the processor's table of pages, which
-// holds too few of the usual 4 KiB. Safe to call from several threads.
+struct FreeMemory {
+    void operator()(std::byte* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<std::byte[], FreeMemory>;
+
+inline constexpr std::size_t kCacheLine = 64;
+
+inline constexpr std::size_t round_up(std::size_t n, std::size_t unit) {
+    return (n + unit - 1) / unit * unit;
+}
+
+// Uninitialised memory aligned to a cache line; from 2 MiB on in pages of that size where the
+// system has them: reads all over a table then find its few pages in the processor's table of
+// pages, which holds too few of the usual 4 KiB.
+inline Memory allocate(std::size_t bytes) {
+    constexpr std::size_t kPage = std::size_t{2} << 20;
+    const std::size_t unit = bytes >= kPage ? kPage : kCacheLine;
+    const std::size_t size = round_up(std::max<std::size_t>(bytes, 1), unit);
+    Memory memory(static_cast<std::byte*>(std::aligned_alloc(unit, size)));
+    if (!memory) throw std::bad_alloc();
+#ifdef __linux__
+    // Only a wish: where it is not granted, all works the same.
+    if (unit == kPage) static_cast<void>(madvise(memory.get(), size, MADV_HUGEPAGE));
+#endif
+    return memory;
+}
+
+// Hands out parts of large chunks of memory. Safe to call from several threads.
 class Arena {
 public:
-    // Uninitialised memory, aligned to a cache line, for as long as the arena lives.
+    // Uninitialised memory, aligned to a cache line, for as long as the arena lives. Its last
+    // line may be read to the end.
     std::byte* take(std::size_t bytes) {
-        bytes = (bytes + kLine - 1) / kLine * kLine;
+        bytes = round_up(bytes, kCacheLine);
         const std::lock_guard lock(mutex_);
-        if (bytes > left_) add_chunk(bytes);
+        if (bytes > left_) {
+            left_ = std::max(bytes, kChunk);
+            chunks_.push_back(allocate(left_));
+            next_ = chunks_.back().get();
+        }
         std::byte* const result = next_;
         next_ += bytes;
         left_ -= bytes;
@@ -32,28 +62,10 @@ public:
     }
 
 private:
-    static constexpr std::size_t kLine = 64;
-    static constexpr std::size_t kPage = std::size_t{2} << 20;
     static constexpr std::size_t kChunk = std::size_t{32} << 20;
 
-    void add_chunk(std::size_t bytes) {
-        const std::size_t size = (std::max(bytes, kChunk) + kPage - 1) / kPage * kPage;
-        chunks_.emplace_back(static_cast<std::byte*>(std::aligned_alloc(kPage, size)));
-        if (!chunks_.back()) throw std::bad_alloc();
-        next_ = chunks_.back().get();
-        left_ = size;
-#ifdef __linux__
-        // Only a wish: where it is not granted, all works the same.
-        static_cast<void>(madvise(next_, size, MADV_HUGEPAGE));
-#endif
-    }
-
-    struct Free {
-        void operator()(std::byte* memory) const { std::free(memory); }
-    };
-
     std::mutex mutex_;
-    std::vector<std::unique_ptr<std::byte, Free>> chunks_;
+    std::vector<Memory> chunks_;
     std::byte* next_ = nullptr;
     std::size_t left_ = 0;
 };

@@ -6,9 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "puforest/columns.hpp"
-#include "puforest/splitter.hpp"
 #include "puforest/types.hpp"
+#include "puforest/workset.hpp"
 
 namespace puforest {
 
@@ -16,8 +15,9 @@ class Partition {
 public:
     // Rows keep their order on both sides: ascending rows make the gathers of the next nodes
     // run through memory in one direction.
-    std::pair<NodeRows, NodeRows> apply(const NodeRows& rows, const Column& column, Code code) {
-        return column.visit([&](const auto* codes) {
+    std::pair<NodeRows, NodeRows> apply(const Workset& set, const NodeRows& rows, FeatureId feature,
+                                        Code code) {
+        return set.visit(feature, [&](const auto* codes) {
             const auto [left_l, right_l] = divide(rows.labelled, codes, code);
             const auto [left_u, right_u] = divide(rows.unlabelled, codes, code);
             return std::pair<NodeRows, NodeRows>{{left_l, left_u}, {right_l, right_u}};

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "puforest/memory.hpp"
 #include "puforest/parallel.hpp"
 #include "puforest/params.hpp"
 #include "puforest/types.hpp"
@@ -20,7 +21,9 @@ struct ForestArrays {
     std::span<const double> value;  // the answer of each node, in [0, 1]
 };
 
-// A forest packed for prediction: 16 bytes a node.
+// A forest packed for rows of floats or of doubles: 8 bytes a node for floats, unless trees or
+// rows are huge, and 16 for doubles. Beside them, the answers.
+template <class Real>
 class Predictor {
 public:
     // Checks everything that prediction relies on, so that no array, however it came about,
@@ -31,34 +34,44 @@ public:
     std::uint32_t n_features() const { return n_features_; }
 
     // out[i] = mean answer of the trees for row i, added up in the order of the trees.
-    template <class Real>
     void mean(const Matrix<Real>& x, double* out, unsigned n_threads, const Poll& poll) const;
 
     // out[i * n_trees + t] = index of the leaf of tree t that row i falls into.
-    template <class Real>
     void leaves(const Matrix<Real>& x, std::int32_t* out, unsigned n_threads,
                 const Poll& poll) const;
 
     // out[i] = mean answer for row i of the trees that did not see it while growing; NaN where
     // all did. `order`, `n_labelled` and the sampling are those of the fit.
-    template <class Real>
     void mean_held_out(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labelled,
                        const TrainParams& params, double* out, const Poll& poll) const;
 
 private:
+    // A feature and the index of the left child within the tree share a word; that index is 0
+    // in a leaf.
+    template <class Word>
     struct Node {
-        double threshold;  // in a leaf: its answer
-        std::int32_t feature;
-        NodeId left;  // index within the tree
+        Real threshold;
+        Word split;
     };
 
+    template <class Word>
+    void pack(const ForestArrays& forest);
+
     // Call use(k, leaf) for the k-th of `rows`, in any order.
-    template <class Real, class Rows, class Use>
+    template <class Rows, class Use>
     void for_each_leaf(std::size_t tree, const Matrix<Real>& x, const Rows& rows,
                        const StopFlag& stop, Use&& use) const;
+    template <class Word, class Rows, class Use>
+    void walk(std::size_t tree, const Matrix<Real>& x, const Rows& rows, const StopFlag& stop,
+              Use&& use) const;
+
+    std::size_t block_rows() const;
 
     std::uint32_t n_features_;
-    std::vector<Node> node_;
+    Memory nodes_;
+    bool small_nodes_ = false;     // Node<std::uint32_t>, else Node<std::uint64_t>
+    std::uint32_t left_bits_ = 0;  // of a node's word; the feature has the rest
+    std::vector<double> value_;
     std::vector<std::size_t> root_;
     std::size_t steps_per_row_ = 0;  // at most: the depths of all trees
 };

@@ -21,6 +21,7 @@
 #include "puforest/params.hpp"
 #include "puforest/rng.hpp"
 #include "puforest/types.hpp"
+#include "puforest/workset.hpp"
 
 namespace puforest {
 
@@ -31,18 +32,9 @@ struct Split {
     double reduction;
 };
 
-// The rows of a node, labelled ones first.
-struct NodeRows {
-    std::span<Row> labelled;
-    std::span<Row> unlabelled;
-
-    std::size_t size() const { return labelled.size() + unlabelled.size(); }
-};
-
 // What every search of one tree shares.
 struct SplitContext {
     const Columns& columns;
-    const RowWeights& weights;
     const TrainParams& params;
     MassFactors factors;
 };
@@ -63,10 +55,13 @@ public:
 
     // The best split of a node, if any is allowed. `features` are those not known to be
     // constant here and is left as it was; those found constant are in `constants()` after.
-    std::optional<Split> find(const NodeRows& rows, const Stats& total,
+    std::optional<Split> find(const Workset& set, const NodeRows& rows, const Stats& total,
                               std::span<FeatureId> features, std::uint64_t key,
                               const StopFlag& stop) {
+        set_ = &set;
         rows_ = rows;
+        masked_ = may_mask() && set.extent() <= kPositionsPerRow * rows.size();
+        if (masked_) make_mask();
         stop_ = &stop;
         total_ = total;
         best_.reset();
@@ -101,43 +96,64 @@ public:
 private:
     bool stopped() const { return stop_->load(std::memory_order_relaxed); }
 
+    // Counts of rows that each stand once can be taken from the column as it is.
+    bool may_mask() const {
+        return std::is_same_v<Stats, Counts> && set_->distinct() &&
+               context_.params.thresholds == Thresholds::Random;
+    }
+
+    void make_mask() {
+        mask_.assign(set_->extent(), 0);
+        for (const Row row : rows_.labelled) mask_[row] = 255;
+        for (const Row row : rows_.unlabelled) mask_[row] = 255;
+    }
+
+    // The codes of the node's rows: the whole column of the workset under a mask, or a buffer
+    // of just those rows without one. Those of labelled rows come before `unlabelled_begin`.
+    template <class CodeType>
+    struct NodeCodes {
+        const CodeType* codes;
+        const std::uint8_t* mask;
+        std::size_t unlabelled_begin;
+        std::size_t size;
+    };
+
     // Try the thresholds of one feature; false if it is constant here.
     bool propose(FeatureId feature, Rng& rng) {
-        return context_.columns.column[feature].visit(
-            [&](const auto* codes) { return propose_codes(feature, codes, rng); });
+        if (!context_.columns.column[feature].varies()) return false;
+        return set_->visit(feature,
+                           [&](const auto* codes) { return propose_codes(feature, codes, rng); });
     }
 
     template <class CodeType>
-    bool propose_codes(FeatureId feature, const CodeType* codes, Rng& rng) {
-        const std::size_t n = rows_.size();
-        const std::size_t n_labelled = rows_.labelled.size();
-        if (buffer_.size() < n * sizeof(CodeType)) buffer_.resize(n * sizeof(CodeType));
-        auto* const here = reinterpret_cast<CodeType*>(buffer_.data());
-        const auto fetch = [&](std::span<const Row> rows, CodeType* out) {
-            const Columns& columns = context_.columns;
-            if (n * columns.row_bytes <= kRowMajorBytes) {
-                const std::byte* const first = columns.by_row + columns.column[feature].offset();
-                gather(first, columns.row_bytes, rows.data(), rows.size(), out);
-            } else {
-                gather(codes, rows.data(), rows.size(), out);
-            }
-        };
-        fetch(rows_.labelled, here);
-        fetch(rows_.unlabelled, here + n_labelled);
-        const CodeRange codes_range = range(here, n);
-        if (codes_range.low == codes_range.high) return false;
+    bool propose_codes(FeatureId feature, const CodeType* column, Rng& rng) {
+        const NodeCodes<CodeType> here = fetch(column);
+        const KernelsOf<CodeType>& loops = kernels_.template of<CodeType>();
+        const CodeRange codes = here.mask ? loops.masked_range(here.codes, here.mask, here.size)
+                                          : loops.range(here.codes, here.size);
+        if (codes.low == codes.high) return false;
         if (context_.params.thresholds == Thresholds::Random) {
-            try_random(feature, here, codes_range, rng);
-        } else if (codes_range.high - codes_range.low < kBinsPerRow * n) {
-            scan_histogram(feature, here, codes_range);
+            try_random(feature, here, codes, rng);
+        } else if (codes.high - codes.low < kBinsPerRow * rows_.size()) {
+            scan_histogram(feature, here.codes, codes);
         } else {
-            scan_sorted(feature, here);
+            scan_sorted(feature, here.codes);
         }
         return true;
     }
 
     template <class CodeType>
-    void try_random(FeatureId feature, const CodeType* here, CodeRange codes, Rng& rng) {
+    NodeCodes<CodeType> fetch(const CodeType* column) {
+        if (masked_) return {column, mask_.data(), set_->unlabelled_begin(), set_->extent()};
+        const std::size_t n = rows_.size();
+        if (buffer_.size() < n * sizeof(CodeType)) buffer_.resize(n * sizeof(CodeType));
+        auto* const codes = reinterpret_cast<CodeType*>(buffer_.data());
+        for_each_row([&](std::size_t i, Row row, bool) { codes[i] = column[row]; });
+        return {codes, nullptr, rows_.labelled.size(), n};
+    }
+
+    template <class CodeType>
+    void try_random(FeatureId feature, const NodeCodes<CodeType>& here, CodeRange codes, Rng& rng) {
         const Column& column = context_.columns.column[feature];
         const double low = column.value(codes.low);
         const double high = column.value(codes.high);
@@ -149,15 +165,19 @@ private:
     }
 
     template <class CodeType>
-    Stats left_of(const CodeType* here, Code code) const {
-        const std::size_t n_labelled = rows_.labelled.size();
+    Stats left_of(const NodeCodes<CodeType>& here, Code code) const {
         if constexpr (std::is_same_v<Stats, Counts>) {
-            return {count_at_most(here, n_labelled, code),
-                    count_at_most(here + n_labelled, rows_.unlabelled.size(), code)};
+            const KernelsOf<CodeType>& loops = kernels_.template of<CodeType>();
+            const auto count = [&](std::size_t begin, std::size_t end) {
+                const CodeType* const codes = here.codes + begin;
+                return here.mask ? loops.masked_count(codes, here.mask + begin, end - begin, code)
+                                 : loops.count(codes, end - begin, code);
+            };
+            return {count(0, here.unlabelled_begin), count(here.unlabelled_begin, here.size)};
         } else {
             Stats left;
             for_each_row([&](std::size_t i, Row row, bool labelled) {
-                if (here[i] <= code) left.add(row, labelled, context_.weights);
+                if (here.codes[i] <= code) left.add(row, labelled, set_->weights());
             });
             return left;
         }
@@ -168,7 +188,7 @@ private:
     void scan_histogram(FeatureId feature, const CodeType* here, CodeRange codes) {
         bins_.assign(std::size_t{codes.high} - codes.low + 1, Stats{});
         for_each_row([&](std::size_t i, Row row, bool labelled) {
-            bins_[here[i] - codes.low].add(row, labelled, context_.weights);
+            bins_[here[i] - codes.low].add(row, labelled, set_->weights());
         });
         Stats left = bins_[0];
         Code before = codes.low;
@@ -198,7 +218,7 @@ private:
             if (code != before) consider_between(feature, before, code, left);
             const bool labelled = i < n_labelled;
             left.add(labelled ? rows_.labelled[i] : rows_.unlabelled[i - n_labelled], labelled,
-                     context_.weights);
+                     set_->weights());
             before = code;
         }
     }
@@ -231,21 +251,25 @@ private:
         if (!best_ || reduction > best_->reduction) best_ = {feature, code, threshold, reduction};
     }
 
-    // Nodes whose rows take at most this much of Columns::by_row read from there: what a usual
-    // second-level cache holds.
-    static constexpr std::size_t kRowMajorBytes = std::size_t{512} << 10;
+    // Reading a whole column under a mask wins over picking the node's rows while there are at
+    // most this many positions for each of them.
+    static constexpr std::size_t kPositionsPerRow = 16;
 
     // A histogram wins over sorting while it has at most this many bins for each row.
     static constexpr std::size_t kBinsPerRow = 4;
 
     const SplitContext& context_;
+    const Kernels& kernels_ = kernels();
     const StopFlag* stop_ = nullptr;
+    const Workset* set_ = nullptr;
     NodeRows rows_;
+    bool masked_ = false;
     Stats total_;
     double node_risk_ = 0;
     std::optional<Split> best_;
     std::vector<FeatureId> constants_;
     std::vector<std::size_t> swaps_;
+    std::vector<std::uint8_t> mask_;
     std::vector<std::byte> buffer_;
     std::vector<Stats> bins_;
     std::vector<std::uint64_t> sorted_;

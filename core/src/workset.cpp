@@ -1,0 +1,86 @@
+#include "puforest/workset.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "puforest/kernels.hpp"
+
+namespace puforest {
+namespace {
+
+constexpr std::size_t kGroup = kCacheLine;  // rows copied at a time: a line of a column of bytes
+using RowPointers = std::array<const std::byte*, kGroup + Lines::kPadding>;
+
+}  // namespace
+
+void Workset::copy(const Workset& source, const NodeRows& rows) {
+    // Whole vectors of each group, whole tiles of both, whole lines a column. An even number of
+    // lines would make the columns of a tile compete for the same places in the cache.
+    const Columns& columns = *columns_;
+    constexpr std::size_t kVector = 32;
+    distinct_ = true;
+    unlabelled_begin_ = round_up(rows.labelled.size(), kVector);
+    extent_ = unlabelled_begin_ + round_up(rows.unlabelled.size(), kVector);
+    stride_ = round_up(extent_, kCacheLine);
+    if (stride_ >= 16 * kCacheLine && stride_ / kCacheLine % 2 == 0) stride_ += kCacheLine;
+
+    const auto original = [&](Row row) {
+        return source.original_.empty() ? row : source.original_[row];
+    };
+    // Positions without a row hold a copy of any.
+    original_.assign(extent_, original(rows.size() > rows.labelled.size() ? rows.unlabelled[0]
+                                                                          : rows.labelled[0]));
+    const auto rename = [&](std::span<Row> group, std::size_t position) {
+        for (Row& row : group) {
+            original_[position] = original(row);
+            row = static_cast<Row>(position++);
+        }
+    };
+    rename(rows.labelled, 0);
+    rename(rows.unlabelled, unlabelled_begin_);
+
+    const std::size_t needed = stride_ * columns.row_bytes;
+    if (capacity_ < needed) {
+        // Room for any copy of the source, so that the next one needs no more. What is not
+        // used of it costs nothing.
+        capacity_ = std::max(needed, (source.most_to_copy() + 4 * kCacheLine) * columns.row_bytes);
+        memory_.reset();
+        memory_ = allocate(capacity_);
+    }
+    const Kernels& loops = kernels();
+    RowPointers some;
+    RowPointers next;
+    next.fill(columns.by_row);
+    const auto point_to = [&](std::size_t begin) {
+        for (std::size_t r = 0; r < kGroup && begin + r < extent_; ++r) {
+            next[r] = columns.by_row + std::size_t{original_[begin + r]} * columns.row_bytes;
+        }
+    };
+    point_to(0);
+    for (std::size_t begin = 0; begin < extent_; begin += kGroup) {
+        some = next;
+        point_to(begin + kGroup);
+        const std::size_t n = std::min(kGroup, extent_ - begin);
+        const auto copy_codes = [&]<class CodeType>(CodeType, std::size_t first, std::size_t last) {
+            loops.of<CodeType>().transpose(
+                {some.data(), n, first, (last - first) / sizeof(CodeType), next.data()},
+                memory_.get() + first * stride_ + begin * sizeof(CodeType),
+                stride_ * sizeof(CodeType));
+        };
+        const auto& [wide, middle, all] = columns.width_ends;
+        copy_codes(std::uint32_t{}, 0, wide);
+        copy_codes(std::uint16_t{}, wide, middle);
+        copy_codes(std::uint8_t{}, middle, all);
+    }
+
+    if (all_weights_.uniform()) return;
+    positive_.resize(rows.labelled.size());
+    sample_.resize(extent_);
+    for (std::size_t i = 0; i < positive_.size(); ++i) {
+        positive_[i] = all_weights_.positive[original_[i]];
+    }
+    for (std::size_t i = 0; i < extent_; ++i) sample_[i] = all_weights_.sample[original_[i]];
+    weights_ = {positive_.data(), sample_.data()};
+}
+
+}  // namespace puforest
