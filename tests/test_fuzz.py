@@ -292,11 +292,14 @@ def test_a_spoilt_model_is_refused_or_answers(data):
         elif how == "shuffle":
             arrays[name] = array[data.draw(st.permutations(range(array.size)))]
     n_threads = data.draw(st.integers(0, 3))
+    pack, dtype = data.draw(
+        st.sampled_from([(_core.Predictor32, np.float32), (_core.Predictor64, np.float64)])
+    )
     with np.errstate(over="ignore"):
-        predictor = attempt(lambda: _core.Predictor(**arrays, n_features=n_features))
+        predictor = attempt(lambda: pack(**arrays, n_features=n_features))
     if predictor is None:
         return
-    X = np.tile(GOOD_X, (1, 1 + n_features // 2))[:, :n_features]
+    X = np.tile(GOOD_X, (1, 1 + n_features // 2))[:, :n_features].astype(dtype)
     assert np.isfinite(predictor.mean(X, n_threads)).all() or np.abs(arrays["value"]).max() > 1e300
     leaves = predictor.leaves(X, n_threads) + arrays["offset"][:-1]
     assert (arrays["feature"][leaves] == -1).all()

@@ -220,7 +220,7 @@ def test_an_interrupted_fit_stops_soon_and_leaves_the_earlier_one(name):
 def chain_predictor(depth, n_trees):
     node = np.arange(2 * depth + 1)
     inner = (node % 2 == 0) & (node < 2 * depth)
-    return _core.Predictor(
+    return _core.Predictor64(
         np.arange(n_trees + 1) * len(node),
         np.tile(np.where(inner, 0, -1).astype(np.int32), n_trees),
         np.zeros(n_trees * len(node)),

@@ -255,7 +255,7 @@ def test_bytes_per_node(forest):
 
 def test_core_refuses_wrong_shapes(forest, blobs):
     X, *_ = blobs
-    predictor = forest._forest.predictor("hard")
+    predictor = forest._forest.predictor("hard", X.dtype)
     with pytest.raises(ValueError, match="X has 3 features, but 6 were expected"):
         predictor.mean(X[:, :3].copy(), 1)
     rows = _core.TrainingRows(np.arange(5, dtype=np.uint32), 2, np.ones(1), np.ones(5))

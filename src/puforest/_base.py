@@ -218,16 +218,29 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     # Answers
 
     def _validated(self, X: check.MatrixLike) -> NDArray[Any]:
+        if self._needs_no_validation(X):
+            return cast(NDArray[Any], X)
         check_is_fitted(self)
         with check.data_errors("X"):
             checked = validate_data(self, X, dtype=check.real_dtype(X), reset=False)
         return cast(NDArray[Any], checked)
 
+    def _needs_no_validation(self, X: check.MatrixLike) -> bool:
+        """Whether X is as the core wants it: for a few rows, scikit-learn's checks take longer
+        than the answer.
+        """
+        fitted = self.__dict__
+        return (
+            "_forest" in fitted
+            and "feature_names_in_" not in fitted
+            and check.is_small_and_clean(X, self._forest.n_features)
+        )
+
     def _positive_share(self, X: check.MatrixLike) -> NDArray[np.float64]:
         """Mean answer of the trees, between 0 and 1."""
         X = self._validated(X)
         check.one_of("voting", self.voting, VOTINGS)
-        return self._forest.predictor(self.voting).mean(X, self._n_threads())
+        return self._forest.predictor(self.voting, X.dtype).mean(X, self._n_threads())
 
     def predict(self, X: check.MatrixLike) -> NDArray[Any]:
         """Class of each row, in the coding of the `y` of the fit.
@@ -306,7 +319,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
 
     def _leaves(self, X: check.MatrixLike) -> NDArray[np.int32]:
         X = self._validated(X)
-        return self._forest.predictor("hard").leaves(X, self._n_threads())
+        return self._forest.predictor("hard", X.dtype).leaves(X, self._n_threads())
 
     def _decision_path(self, X: check.MatrixLike) -> sp.csr_array:
         leaves = self._leaves(X)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +16,8 @@ from puforest.risk import minimum_risk, posterior
 FORMAT_VERSION = 1
 
 LEAF = -1
+
+Predictor: TypeAlias = _core.Predictor32 | _core.Predictor64
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Forest:
     w_u: NDArray[np.float64]
     n_labelled: NDArray[np.int32]
     n_unlabelled: NDArray[np.int32]
-    _predictors: dict[str, _core.Predictor] = field(
+    _predictors: dict[tuple[str, bool], Predictor] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -101,15 +103,17 @@ class Forest:
 
     # Answers
 
-    def predictor(self, voting: str) -> _core.Predictor:
-        """The forest packed for prediction; packed once."""
-        if voting not in self._predictors:
+    def predictor(self, voting: str, dtype: np.dtype[Any]) -> Predictor:
+        """The forest packed for predictions on an X of this type; packed once."""
+        single = dtype == np.float32
+        if (voting, single) not in self._predictors:
             hard = (2 * self.w_p > self.w_u).astype(np.float64)
             value = hard if voting == "hard" else posterior(self.w_p, self.w_u)
-            self._predictors[voting] = _core.Predictor(
+            pack = _core.Predictor32 if single else _core.Predictor64
+            self._predictors[voting, single] = pack(
                 self.offset, self.feature, self.threshold, self.left, value, self.n_features
             )
-        return self._predictors[voting]
+        return self._predictors[voting, single]
 
     def decision_path(self, leaves: NDArray[np.int32]) -> sp.csr_array:
         """Indicator of the nodes on the way to `leaves`, of shape (rows, all nodes)."""

@@ -25,6 +25,10 @@ MatrixLike: TypeAlias = Any
 MAX_UINT32 = 2**32 - 1
 MAX_THREADS = 1024
 
+# What the core reads as it is, and the number of cells up to which checking is best kept short.
+REAL_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
+SMALL_SIZE = 2**16
+
 # Priors and propensities below this would overflow where they divide.
 TINY = 1e-100
 
@@ -164,6 +168,18 @@ def real_dtype(X: Any) -> Any:
     if isinstance(dtype, np.dtype) and np.can_cast(dtype, np.float32):
         return np.float32
     return [np.float64, np.float32]
+
+
+def is_small_and_clean(X: Any, n_features: int) -> bool:
+    """Whether X is a plain array of a few rows that `check_array` would let through as it is."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype in REAL_DTYPES
+        and X.ndim == 2
+        and X.shape[1] == n_features
+        and 0 < X.size <= SMALL_SIZE
+        and bool(np.isfinite(X).all())
+    )
 
 
 @dataclass(frozen=True)
