@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 
@@ -13,10 +14,11 @@
 namespace puforest {
 namespace {
 
-// Rows are answered in blocks, tree by tree. A block is as many rows as fit half a usual
-// second-level cache, within limits: a tree has to be read again for every block.
+// Rows are answered in blocks, tree by tree: a tree has to be read again for every block, and
+// the rows of a block for every tree.
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
-constexpr std::size_t kFewestRows = 64;
+constexpr std::size_t kAhead = 16;  // rows of it whose cells of X are asked for at once
+constexpr std::size_t kFewestRows = 32;
 constexpr std::size_t kMostRows = 1024;
 
 // Calls of at most this many steps down a tree are answered by the calling thread alone, which
@@ -31,6 +33,13 @@ struct Range {
     std::size_t size() const { return last - first; }
     std::size_t operator[](std::size_t k) const { return first + k; }
 };
+
+// All rows of a block walk down every tree.
+auto all_of(Range rows) {
+    return [rows](std::size_t, const auto& add) {
+        for (std::size_t k = 0; k < rows.size(); ++k) add(k, rows[k]);
+    };
+}
 
 void for_each_block(std::size_t n_rows, std::size_t block_rows, std::size_t steps_per_row,
                     unsigned n_threads, const Poll& poll,
@@ -58,7 +67,7 @@ Real rounded_down(double t) {
 
 template <class Real>
 Predictor<Real>::Predictor(const ForestArrays& forest, std::uint32_t n_features)
-    : n_features_(n_features), value_(forest.value.begin(), forest.value.end()) {
+    : n_features_(n_features) {
     const auto require = [](bool holds, const char* what) {
         if (!holds) throw std::invalid_argument(what);
     };
@@ -69,7 +78,7 @@ Predictor<Real>::Predictor(const ForestArrays& forest, std::uint32_t n_features)
     require(forest.offset.size() > 1 && forest.offset.front() == 0 &&
                 forest.offset.back() == static_cast<std::int64_t>(n),
             "the trees of the model do not cover its nodes");
-    NodeId largest_left = 0;
+    NodeId longest_step = 0;
     for (std::size_t t = 0; t + 1 < forest.offset.size(); ++t) {
         require(forest.offset[t] < forest.offset[t + 1] &&
                     forest.offset[t + 1] <= static_cast<std::int64_t>(n),
@@ -78,6 +87,7 @@ Predictor<Real>::Predictor(const ForestArrays& forest, std::uint32_t n_features)
         require(size <= std::numeric_limits<NodeId>::max(), "a tree of the model is too large");
         const auto first = static_cast<std::size_t>(forest.offset[t]);
         root_.push_back(first);
+        root_is_leaf_.push_back(forest.feature[first] == Tree::kLeaf);
         std::vector<std::uint32_t> depth(static_cast<std::size_t>(size));
         for (NodeId i = 0; i < size; ++i) {
             const std::size_t k = first + static_cast<std::size_t>(i);
@@ -88,16 +98,16 @@ Predictor<Real>::Predictor(const ForestArrays& forest, std::uint32_t n_features)
             // Children behind their parents: no walk from the root can return to a node.
             require(forest.left[k] > i && forest.left[k] < size - 1,
                     "a node of the model has children outside its tree");
-            largest_left = std::max(largest_left, forest.left[k]);
+            longest_step = std::max(longest_step, forest.left[k] - i);
             const auto child = static_cast<std::size_t>(forest.left[k]);
             depth[child] = depth[child + 1] = depth[static_cast<std::size_t>(i)] + 1;
         }
         steps_per_row_ += *std::max_element(depth.begin(), depth.end());
     }
 
-    left_bits_ = static_cast<std::uint32_t>(std::bit_width(static_cast<unsigned>(largest_left)));
+    step_bits_ = static_cast<std::uint32_t>(std::bit_width(static_cast<unsigned>(longest_step)));
     const auto feature_bits = static_cast<std::uint32_t>(std::bit_width(n_features));
-    small_nodes_ = sizeof(Real) == 4 && left_bits_ + feature_bits <= 32 && left_bits_ < 32;
+    small_nodes_ = sizeof(Real) == 4 && 2 + step_bits_ + feature_bits <= 32;
     if (small_nodes_) {
         pack<std::uint32_t>(forest);
     } else {
@@ -111,13 +121,19 @@ void Predictor<Real>::pack(const ForestArrays& forest) {
     const std::size_t n = forest.feature.size();
     nodes_ = allocate(n * sizeof(Node<Word>));
     auto* const nodes = reinterpret_cast<Node<Word>*>(nodes_.get());
-    for (std::size_t k = 0; k < n; ++k) {
-        if (forest.feature[k] == Tree::kLeaf) {
-            nodes[k] = {0, 0};
-        } else {
+    const auto is_leaf = [&](std::size_t k) { return forest.feature[k] == Tree::kLeaf; };
+    for (std::size_t t = 0; t < root_.size(); ++t) {
+        const std::size_t end = t + 1 < root_.size() ? root_[t + 1] : n;
+        for (std::size_t k = root_[t]; k < end; ++k) {
+            if (is_leaf(k)) {
+                std::memcpy(&nodes[k], &forest.value[k], sizeof(double));
+                continue;
+            }
+            const std::size_t left = root_[t] + static_cast<std::size_t>(forest.left[k]);
+            const Word leaves = Word{is_leaf(left)} | Word{is_leaf(left + 1)} << 1;
+            const auto feature = static_cast<Word>(forest.feature[k]);
             nodes[k] = {rounded_down<Real>(forest.threshold[k]),
-                        static_cast<Word>(forest.feature[k]) << left_bits_ |
-                            static_cast<Word>(forest.left[k])};
+                        feature << (2 + step_bits_) | static_cast<Word>(left - k) << 2 | leaves};
         }
     }
 }
@@ -128,43 +144,84 @@ std::size_t Predictor<Real>::block_rows() const {
 }
 
 template <class Real>
-template <class Rows, class Use>
-void Predictor<Real>::for_each_leaf(std::size_t tree, const Matrix<Real>& x, const Rows& rows,
-                                    const StopFlag& stop, Use&& use) const {
-    if (small_nodes_) {
-        walk<std::uint32_t>(tree, x, rows, stop, use);
-    } else {
-        walk<std::uint64_t>(tree, x, rows, stop, use);
+template <class Start, class Use>
+void Predictor<Real>::for_each_leaf(const Matrix<Real>& x, const StopFlag& stop, Start&& start,
+                                    Use&& use) const {
+    const std::size_t at_once = kMostRows / block_rows();
+    for (std::size_t t = 0; t < n_trees(); t += at_once) {
+        const std::size_t last = std::min(t + at_once, n_trees());
+        if (small_nodes_) {
+            walk<std::uint32_t>(t, last, x, stop, start, use);
+        } else {
+            walk<std::uint64_t>(t, last, x, stop, start, use);
+        }
     }
 }
 
-// A walk down a tree waits for memory at every step, so all rows of a block walk at once, one
-// step each in turn: their waits overlap. Rows that have reached a leaf drop out.
+// A walk down a tree waits for memory at every step, so many walks go on at once, one step each
+// in turn, and each asks for its next node a whole turn before it needs it, and for its next
+// cell of X a few walks before. Walks that reach a leaf drop out.
 template <class Real>
-template <class Word, class Rows, class Use>
-void Predictor<Real>::walk(std::size_t tree, const Matrix<Real>& x, const Rows& rows,
-                           const StopFlag& stop, Use&& use) const {
-    const auto* const nodes = reinterpret_cast<const Node<Word>*>(nodes_.get()) + root_[tree];
-    const Word left_mask = (Word{1} << left_bits_) - 1;
-    std::array<std::uint32_t, kMostRows> at{};
-    std::array<std::uint16_t, kMostRows> walking;
-    std::size_t n_walking = rows.size();
-    for (std::size_t k = 0; k < n_walking; ++k) walking[k] = static_cast<std::uint16_t>(k);
+template <class Word, class Start, class Use>
+void Predictor<Real>::walk(std::size_t first_tree, std::size_t last_tree, const Matrix<Real>& x,
+                           const StopFlag& stop, Start& start, Use& use) const {
+    struct Walk {
+        const Real* row;
+        const Node<Word>* at;
+        std::size_t number;
+    };
+    struct End {
+        std::uint32_t tree;
+        std::uint32_t k;
+        const Node<Word>* leaf;
+    };
+    const auto* const nodes = reinterpret_cast<const Node<Word>*>(nodes_.get());
+    std::array<Walk, kMostRows> walks;
+    std::array<End, kMostRows> ends;
+    std::size_t n_walking = 0;
+    std::size_t n_ends = 0;
+    for (std::size_t t = first_tree; t < last_tree; ++t) {
+        const Node<Word>* const root = nodes + root_[t];
+        start(t, [&](std::size_t k, std::size_t row) {
+            const Real* const cells = x.data + static_cast<std::ptrdiff_t>(row) * x.row_stride;
+            if (!root_is_leaf_[t]) walks[n_walking++] = {cells, root, n_ends};
+            ends[n_ends++] = {static_cast<std::uint32_t>(t), static_cast<std::uint32_t>(k), root};
+        });
+    }
+
+    const Word step_mask = (Word{1} << step_bits_) - 1;
+    const std::uint32_t feature_shift = 2 + step_bits_;
     while (n_walking > 0 && !stop.load(std::memory_order_relaxed)) {
         std::size_t still_walking = 0;
-        for (std::size_t w = 0; w < n_walking; ++w) {
-            const std::size_t k = walking[w];
-            const Node<Word> node = nodes[at[k]];
-            const auto left = static_cast<std::uint32_t>(node.split & left_mask);
-            const Real value = x.at(rows[k], static_cast<std::size_t>(node.split >> left_bits_));
-            const std::uint32_t next = left + !(value <= node.threshold);
-            at[k] = left != 0 ? next : at[k];
-            walking[still_walking] = static_cast<std::uint16_t>(k);
-            still_walking += left != 0;
+        for (std::size_t begin = 0; begin < n_walking; begin += kAhead) {
+            const std::size_t n = std::min(kAhead, n_walking - begin);
+            const Walk* const some = walks.data() + begin;
+            std::array<const Real*, kAhead> cell;
+            for (std::size_t i = 0; i < n; ++i) {
+                const auto feature =
+                    static_cast<std::ptrdiff_t>(some[i].at->split >> feature_shift);
+                cell[i] = some[i].row + feature * x.col_stride;
+                __builtin_prefetch(cell[i]);
+            }
+            for (std::size_t i = 0; i < n; ++i) {
+                const auto [row, at, number] = some[i];
+                const std::size_t goes_right = !(*cell[i] <= at->threshold);
+                const Word split = at->split;
+                const Node<Word>* const next = at + (split >> 2 & step_mask) + goes_right;
+                __builtin_prefetch(next);
+                ends[number].leaf = next;
+                walks[still_walking] = {row, next, number};
+                still_walking += (split >> goes_right & 1) == 0;
+            }
         }
         n_walking = still_walking;
     }
-    for (std::size_t k = 0; k < rows.size(); ++k) use(k, static_cast<NodeId>(at[k]));
+
+    for (const End& end : std::span(ends).first(n_ends)) {
+        double answer;
+        std::memcpy(&answer, end.leaf, sizeof(answer));
+        use(end.tree, end.k, static_cast<NodeId>(end.leaf - (nodes + root_[end.tree])), answer);
+    }
 }
 
 template <class Real>
@@ -173,12 +230,9 @@ void Predictor<Real>::mean(const Matrix<Real>& x, double* out, unsigned n_thread
     for_each_block(x.rows, block_rows(), steps_per_row_, n_threads, poll,
                    [&](Range rows, const StopFlag& stop) {
                        std::array<double, kMostRows> sum{};
-                       for (std::size_t t = 0; t < n_trees(); ++t) {
-                           const double* const value = value_.data() + root_[t];
-                           for_each_leaf(t, x, rows, stop, [&](std::size_t k, NodeId leaf) {
-                               sum[k] += value[leaf];
-                           });
-                       }
+                       for_each_leaf(
+                           x, stop, all_of(rows),
+                           [&](std::size_t, std::size_t k, NodeId, double a) { sum[k] += a; });
                        for (std::size_t k = 0; k < rows.size(); ++k) {
                            out[rows[k]] = sum[k] / static_cast<double>(n_trees());
                        }
@@ -190,11 +244,10 @@ void Predictor<Real>::leaves(const Matrix<Real>& x, std::int32_t* out, unsigned 
                              const Poll& poll) const {
     for_each_block(x.rows, block_rows(), steps_per_row_, n_threads, poll,
                    [&](Range rows, const StopFlag& stop) {
-                       for (std::size_t t = 0; t < n_trees(); ++t) {
-                           for_each_leaf(t, x, rows, stop, [&](std::size_t k, NodeId leaf) {
-                               out[rows[k] * n_trees() + t] = leaf;
-                           });
-                       }
+                       for_each_leaf(x, stop, all_of(rows),
+                                     [&](std::size_t t, std::size_t k, NodeId leaf, double) {
+                                         out[rows[k] * n_trees() + t] = leaf;
+                                     });
                    });
 }
 
@@ -217,22 +270,16 @@ void Predictor<Real>::mean_held_out(const Matrix<Real>& x, std::span<const Row> 
                    [&](Range block, const StopFlag& stop) {
                        std::array<double, kMostRows> sum{};
                        std::array<std::uint32_t, kMostRows> count{};
-                       std::vector<Row> rows;              // held out of tree t
-                       std::vector<std::size_t> in_block;  // and their positions in the block
-                       for (std::size_t t = 0; t < n_trees(); ++t) {
-                           const double* const value = value_.data() + root_[t];
-                           rows.clear();
-                           in_block.clear();
+                       const auto held_out = [&](std::size_t t, const auto& add) {
                            for (std::size_t k = 0; k < block.size(); ++k) {
-                               if (seen[t][block[k]]) continue;
-                               rows.push_back(order[block[k]]);
-                               in_block.push_back(k);
+                               if (!seen[t][block[k]]) add(k, order[block[k]]);
                            }
-                           for_each_leaf(t, x, rows, stop, [&](std::size_t k, NodeId leaf) {
-                               sum[in_block[k]] += value[leaf];
-                               ++count[in_block[k]];
-                           });
-                       }
+                       };
+                       for_each_leaf(x, stop, held_out,
+                                     [&](std::size_t, std::size_t k, NodeId, double answer) {
+                                         sum[k] += answer;
+                                         ++count[k];
+                                     });
                        for (std::size_t k = 0; k < block.size(); ++k) {
                            out[order[block[k]]] = count[k]
                                                       ? sum[k] / count[k]

@@ -22,7 +22,7 @@ struct ForestArrays {
 };
 
 // A forest packed for rows of floats or of doubles: 8 bytes a node for floats, unless trees or
-// rows are huge, and 16 for doubles. Beside them, the answers.
+// rows are huge, and 16 for doubles.
 template <class Real>
 class Predictor {
 public:
@@ -46,8 +46,9 @@ public:
                        const TrainParams& params, double* out, const Poll& poll) const;
 
 private:
-    // A feature and the index of the left child within the tree share a word; that index is 0
-    // in a leaf.
+    // From its low bits up, the word holds whether the left child is a leaf, whether the right
+    // one is, how many nodes behind this one the left child comes, and the feature. Walks learn
+    // from these bits when they reach a leaf, which has its answer, a double, in place of all this.
     template <class Word>
     struct Node {
         Real threshold;
@@ -57,22 +58,22 @@ private:
     template <class Word>
     void pack(const ForestArrays& forest);
 
-    // Call use(k, leaf) for the k-th of `rows`, in any order.
-    template <class Rows, class Use>
-    void for_each_leaf(std::size_t tree, const Matrix<Real>& x, const Rows& rows,
-                       const StopFlag& stop, Use&& use) const;
-    template <class Word, class Rows, class Use>
-    void walk(std::size_t tree, const Matrix<Real>& x, const Rows& rows, const StopFlag& stop,
-              Use&& use) const;
+    // For each tree t, start(t, add) calls add(k, row) for the rows of a block that shall be
+    // walked down that tree; then use(t, k, leaf, answer) is called for them, tree by tree.
+    template <class Start, class Use>
+    void for_each_leaf(const Matrix<Real>& x, const StopFlag& stop, Start&& start, Use&& use) const;
+    template <class Word, class Start, class Use>
+    void walk(std::size_t first_tree, std::size_t last_tree, const Matrix<Real>& x,
+              const StopFlag& stop, Start& start, Use& use) const;
 
     std::size_t block_rows() const;
 
     std::uint32_t n_features_;
     Memory nodes_;
     bool small_nodes_ = false;     // Node<std::uint32_t>, else Node<std::uint64_t>
-    std::uint32_t left_bits_ = 0;  // of a node's word; the feature has the rest
-    std::vector<double> value_;
+    std::uint32_t step_bits_ = 0;  // of a node's word: the distance of its left child
     std::vector<std::size_t> root_;
+    std::vector<bool> root_is_leaf_;
     std::size_t steps_per_row_ = 0;  // at most: the depths of all trees
 };
 

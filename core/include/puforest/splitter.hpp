@@ -6,6 +6,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -127,17 +129,19 @@ private:
 
     template <class CodeType>
     bool propose_codes(FeatureId feature, const CodeType* column, Rng& rng) {
+        const bool optimal = context_.params.thresholds == Thresholds::Optimal;
+        if constexpr (std::is_same_v<Stats, Counts> && sizeof(CodeType) == 1) {
+            if (optimal && rows_.size() >= kManyRows) return try_all_of_bytes(feature, column);
+        }
         const NodeCodes<CodeType> here = fetch(column);
         const KernelsOf<CodeType>& loops = kernels_.template of<CodeType>();
         const CodeRange codes = here.mask ? loops.masked_range(here.codes, here.mask, here.size)
                                           : loops.range(here.codes, here.size);
         if (codes.low == codes.high) return false;
-        if (context_.params.thresholds == Thresholds::Random) {
-            try_random(feature, here, codes, rng);
-        } else if (codes.high - codes.low < kBinsPerRow * rows_.size()) {
-            scan_histogram(feature, here.codes, codes);
+        if (optimal) {
+            try_all(feature, here.codes, codes);
         } else {
-            scan_sorted(feature, here.codes);
+            try_random(feature, here, codes, rng);
         }
         return true;
     }
@@ -160,7 +164,9 @@ private:
         for (std::uint32_t i = 0; i < context_.params.n_thresholds && !stopped(); ++i) {
             const double t = threshold_between(low, high, rng.uniform());
             const Code code = column.code_at_most(t, codes.low, codes.high - 1);
-            consider(feature, code, t, left_of(here, code));
+            const Stats left = left_of(here, code);
+            const double gain = reduction(left);
+            if (improves(left, gain)) best_ = {feature, code, t, gain};
         }
     }
 
@@ -183,43 +189,137 @@ private:
         }
     }
 
-    // Optimal thresholds where codes are dense: one pass fills a bin for each code.
+    // A place between two neighbouring codes of the node, and what lies left of it.
+    struct Cut {
+        Code below;
+        Code above;
+    };
+
+    // All midpoints between the codes of the node.
     template <class CodeType>
-    void scan_histogram(FeatureId feature, const CodeType* here, CodeRange codes) {
-        bins_.assign(std::size_t{codes.high} - codes.low + 1, Stats{});
+    void try_all(FeatureId feature, const CodeType* here, CodeRange codes) {
+        const std::size_t n = rows_.size();
+        const std::size_t n_bins = std::size_t{codes.high} - codes.low + 1;
+        start_cuts(std::min(n, n_bins));
+        // Sums depend on the order of adding up, so for them the limit is part of the result.
+        const bool few_bins = n_bins <= kBinsPerRow * n;
+        if (few_bins || (std::is_same_v<Stats, Counts> && n_bins <= kMostBins)) {
+            cut_bins(here, codes.low, n_bins);
+        } else {
+            cut_sorted(here);
+        }
+        consider_cuts(feature);
+    }
+
+    // One pass fills a bin for each code, and marks it unless most bins are filled anyway.
+    template <class CodeType>
+    void cut_bins(const CodeType* here, Code low, std::size_t n_bins) {
+        if (bins_.size() < n_bins) bins_.resize(n_bins);
+        const bool dense = n_bins <= rows_.size();
+        const std::size_t n_words = (n_bins + 63) / 64;
+        if (marks_.size() < n_words) marks_.resize(n_words);
         for_each_row([&](std::size_t i, Row row, bool labelled) {
-            bins_[here[i] - codes.low].add(row, labelled, set_->weights());
+            const std::size_t bin = here[i] - low;
+            bins_[bin].add(row, labelled, set_->weights());
+            if (!dense) marks_[bin / 64] |= std::uint64_t{1} << bin % 64;
         });
-        Stats left = bins_[0];
-        Code before = codes.low;
-        for (Code code = codes.low + 1; code <= codes.high; ++code) {
-            const Stats& bin = bins_[code - codes.low];
-            if (bin.rows() == 0) continue;
-            consider_between(feature, before, code, left);
-            left += bin;
-            before = code;
+        const auto empty = [&](std::size_t bin) {
+            add_cut_before(low + static_cast<Code>(bin), bins_[bin]);
+            bins_[bin] = Stats{};
+        };
+        if (dense) {
+            for (std::size_t bin = 0; bin < n_bins; ++bin) {
+                if (bins_[bin].rows() > 0) empty(bin);
+            }
+        } else {
+            for (std::size_t word = 0; word < n_words; ++word) {
+                for (std::uint64_t left = marks_[word]; left != 0; left &= left - 1) {
+                    empty(64 * word + static_cast<std::size_t>(std::countr_zero(left)));
+                }
+                marks_[word] = 0;
+            }
         }
     }
 
-    // Optimal thresholds where codes are sparse: sort the rows by their codes.
+    // Where there are too many codes for bins, sort the rows by them.
     template <class CodeType>
-    void scan_sorted(FeatureId feature, const CodeType* here) {
+    void cut_sorted(const CodeType* here) {
         sorted_.clear();
         for (std::size_t i = 0; i < rows_.size(); ++i) {
             sorted_.push_back(std::uint64_t{here[i]} << 32 | i);
         }
         std::sort(sorted_.begin(), sorted_.end());
         const std::size_t n_labelled = rows_.labelled.size();
-        Stats left;
-        Code before = static_cast<Code>(sorted_[0] >> 32);
         for (const std::uint64_t item : sorted_) {
             const auto code = static_cast<Code>(item >> 32);
             const std::size_t i = item & 0xffffffffu;
-            if (code != before) consider_between(feature, before, code, left);
             const bool labelled = i < n_labelled;
-            left.add(labelled ? rows_.labelled[i] : rows_.unlabelled[i - n_labelled], labelled,
-                     set_->weights());
-            before = code;
+            Stats one;
+            one.add(labelled ? rows_.labelled[i] : rows_.unlabelled[i - n_labelled], labelled,
+                    set_->weights());
+            add_cut_before(code, one);
+        }
+    }
+
+    // The same for many rows of a column of bytes: straight from the column into bins, in turn
+    // into several sets of them, since the next addition to a bin has to wait for the last one.
+    bool try_all_of_bytes(FeatureId feature, const std::uint8_t* column)
+        requires std::is_same_v<Stats, Counts>
+    {
+        constexpr std::size_t kSets = 4;
+        using Bins = std::array<std::array<std::uint32_t, 256>, kSets>;
+        const auto count = [column](std::span<const Row> rows) {
+            Bins bins{};
+            std::size_t i = 0;
+            for (; i + kSets <= rows.size(); i += kSets) {
+                for (std::size_t set = 0; set < kSets; ++set) ++bins[set][column[rows[i + set]]];
+            }
+            for (; i < rows.size(); ++i) ++bins[0][column[rows[i]]];
+            for (std::size_t set = 1; set < kSets; ++set) {
+                for (std::size_t bin = 0; bin < 256; ++bin) bins[0][bin] += bins[set][bin];
+            }
+            return bins[0];
+        };
+        const auto labelled = count(rows_.labelled);
+        const auto unlabelled = count(rows_.unlabelled);
+        start_cuts(labelled.size());
+        for (Code code = 0; code < labelled.size(); ++code) {
+            const Counts here{labelled[code], unlabelled[code]};
+            if (here.rows() > 0) add_cut_before(code, here);
+        }
+        consider_cuts(feature);
+        return n_cuts_ > 0;
+    }
+
+    void start_cuts(std::size_t most) {
+        if (cuts_.size() < most) {
+            cuts_.resize(most);
+            left_of_cut_.resize(most);
+            reduction_.resize(most);
+        }
+        n_cuts_ = 0;
+        left_ = Stats{};
+    }
+
+    // Called with ascending codes, and what the rows of each weigh.
+    void add_cut_before(Code code, const Stats& some) {
+        if (left_.rows() > 0 && code != last_code_) {
+            cuts_[n_cuts_] = {last_code_, code};
+            left_of_cut_[n_cuts_++] = left_;
+        }
+        left_ += some;
+        last_code_ = code;
+    }
+
+    // Reductions first, in a loop that the compiler can vectorise, then the best of them.
+    void consider_cuts(FeatureId feature) {
+        for (std::size_t i = 0; i < n_cuts_; ++i) reduction_[i] = reduction(left_of_cut_[i]);
+        const Column& column = context_.columns.column[feature];
+        for (std::size_t i = 0; i < n_cuts_; ++i) {
+            if (!improves(left_of_cut_[i], reduction_[i])) continue;
+            const auto [below, above] = cuts_[i];
+            const double t = threshold_between(column.value(below), column.value(above), 0.5);
+            best_ = {feature, below, t, reduction_[i]};
         }
     }
 
@@ -233,30 +333,30 @@ private:
         }
     }
 
-    void consider_between(FeatureId feature, Code before, Code code, const Stats& left) {
-        const Column& column = context_.columns.column[feature];
-        consider(feature, before, threshold_between(column.value(before), column.value(code), 0.5),
-                 left);
+    double reduction(const Stats& left) const {
+        const NodeMasses l = left.masses(context_.factors);
+        const NodeMasses r = total_.rest(left).masses(context_.factors);
+        return node_risk_ - Risk::minimum(l.w_p, l.w_u) - Risk::minimum(r.w_p, r.w_u);
     }
 
-    void consider(FeatureId feature, Code code, double threshold, const Stats& left) {
-        const Stats right = total_.rest(left);
+    bool improves(const Stats& left, double reduction) const {
         const std::uint32_t fewest = context_.params.min_samples_leaf;
-        if (left.rows() < fewest || right.rows() < fewest) return;
-        const NodeMasses l = left.masses(context_.factors);
-        const NodeMasses r = right.masses(context_.factors);
-        const double reduction =
-            node_risk_ - Risk::minimum(l.w_p, l.w_u) - Risk::minimum(r.w_p, r.w_u);
-        if (reduction < context_.params.min_risk_reduction) return;
-        if (!best_ || reduction > best_->reduction) best_ = {feature, code, threshold, reduction};
+        return left.rows() >= fewest && total_.rows() - left.rows() >= fewest &&
+               !(reduction < context_.params.min_risk_reduction) &&
+               (!best_ || reduction > best_->reduction);
     }
 
     // Reading a whole column under a mask wins over picking the node's rows while there are at
     // most this many positions for each of them.
     static constexpr std::size_t kPositionsPerRow = 16;
 
-    // A histogram wins over sorting while it has at most this many bins for each row.
+    // Bins win over sorting while there are at most this many for each row, and for counts,
+    // where empty ones cost nothing, up to this many in all.
     static constexpr std::size_t kBinsPerRow = 4;
+    static constexpr std::size_t kMostBins = std::size_t{1} << 16;
+
+    // As many rows as make clearing 256 bins worthwhile.
+    static constexpr std::size_t kManyRows = 256;
 
     const SplitContext& context_;
     const Kernels& kernels_ = kernels();
@@ -271,8 +371,15 @@ private:
     std::vector<std::size_t> swaps_;
     std::vector<std::uint8_t> mask_;
     std::vector<std::byte> buffer_;
-    std::vector<Stats> bins_;
+    std::vector<Stats> bins_;           // empty between searches
+    std::vector<std::uint64_t> marks_;  // a bit for each bin that is not
     std::vector<std::uint64_t> sorted_;
+    std::vector<Cut> cuts_;
+    std::vector<Stats> left_of_cut_;
+    std::vector<double> reduction_;
+    std::size_t n_cuts_ = 0;
+    Stats left_;          // of the cut being made
+    Code last_code_ = 0;  // the highest code in it
 };
 
 }  // namespace puforest
