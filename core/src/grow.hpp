@@ -22,10 +22,10 @@ struct Growth {
 };
 
 template <class Stats>
-Tree grow_tree(const Growth& growth, std::uint32_t tree, const StopFlag& stop);
+PackedTree<Stats> grow_tree(const Growth& growth, std::uint32_t tree, const StopFlag& stop);
 
 template <class Loss, class Stats>
-Tree grow_with_loss(const Growth& g, std::uint32_t tree, const StopFlag& stop) {
+PackedTree<Stats> grow_with_loss(const Growth& g, std::uint32_t tree, const StopFlag& stop) {
     if (g.params.risk == Risk::uPU) {
         using Risk = NodeRisk<Loss, false>;
         return Builder<Risk, Stats>(g.columns, g.pool, g.params, tree, stop).grow();
@@ -35,7 +35,7 @@ Tree grow_with_loss(const Growth& g, std::uint32_t tree, const StopFlag& stop) {
 }
 
 template <class Stats>
-Tree grow_tree(const Growth& g, std::uint32_t tree, const StopFlag& stop) {
+PackedTree<Stats> grow_tree(const Growth& g, std::uint32_t tree, const StopFlag& stop) {
     switch (g.params.loss) {
         case Loss::Quadratic: return grow_with_loss<QuadraticLoss, Stats>(g, tree, stop);
         case Loss::Logistic: return grow_with_loss<LogisticLoss, Stats>(g, tree, stop);
@@ -50,7 +50,7 @@ Tree grow_tree(const Growth& g, std::uint32_t tree, const StopFlag& stop) {
     throw std::invalid_argument("unknown loss");
 }
 
-extern template Tree grow_tree<Counts>(const Growth&, std::uint32_t, const StopFlag&);
-extern template Tree grow_tree<Sums>(const Growth&, std::uint32_t, const StopFlag&);
+extern template PackedTree<Counts> grow_tree<Counts>(const Growth&, std::uint32_t, const StopFlag&);
+extern template PackedTree<Sums> grow_tree<Sums>(const Growth&, std::uint32_t, const StopFlag&);
 
 }  // namespace puforest

@@ -2,6 +2,6 @@
 
 namespace puforest {
 
-template Tree grow_tree<Counts>(const Growth&, std::uint32_t, const StopFlag&);
+template PackedTree<Counts> grow_tree<Counts>(const Growth&, std::uint32_t, const StopFlag&);
 
 }  // namespace puforest

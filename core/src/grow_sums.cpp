@@ -2,6 +2,6 @@
 
 namespace puforest {
 
-template Tree grow_tree<Sums>(const Growth&, std::uint32_t, const StopFlag&);
+template PackedTree<Sums> grow_tree<Sums>(const Growth&, std::uint32_t, const StopFlag&);
 
 }  // namespace puforest

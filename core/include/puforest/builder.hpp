@@ -54,14 +54,17 @@ public:
     Builder& operator=(const Builder&) = delete;
 
     // The tree, or an unfinished part of it when stopped. To be called once.
-    Tree grow() {
-        const NodeId root = append(root_rows_, root_total_);
+    PackedTree<Stats> grow() {
+        tree_.factors = context_.factors;
+        const NodeId root = append(root_total_);
         open({root_rows_, root_total_, {0, features_.size()}, derive(key_, kLeft), 0, root, 0});
         if (params_.max_leaf_nodes > 0) {
             grow_best_first();
         } else {
             grow_depth_first();
         }
+        tree_.total.shrink_to_fit();
+        tree_.splits.shrink_to_fit();
         return std::move(tree_);
     }
 
@@ -166,11 +169,9 @@ private:
             partition_.apply(*sets_[node.set], node.rows, split.feature, split.code);
         const Stats left_total = weigh(left, node.set);
         const Stats right_total = weigh(right, node.set);
-        const NodeId left_id = append(left, left_total);
-        const NodeId right_id = append(right, right_total);
-        tree_.feature[node.id] = static_cast<std::int32_t>(split.feature);
-        tree_.threshold[node.id] = split.threshold;
-        tree_.left[node.id] = left_id;
+        const NodeId left_id = append(left_total);
+        const NodeId right_id = append(right_total);
+        tree_.splits.push_back({node.id, split.feature, split.threshold});
         // The right child waits on the stack while the left one grows.
         open({right, right_total, node.features, derive(node.key, kRight), node.depth + 1, right_id,
               node.set});
@@ -191,16 +192,9 @@ private:
         }
     }
 
-    NodeId append(const NodeRows& rows, const Stats& total) {
-        const NodeMasses masses = total.masses(context_.factors);
-        tree_.feature.push_back(Tree::kLeaf);
-        tree_.threshold.push_back(0);
-        tree_.left.push_back(Tree::kLeaf);
-        tree_.w_p.push_back(masses.w_p);
-        tree_.w_u.push_back(masses.w_u);
-        tree_.n_labelled.push_back(static_cast<std::int32_t>(rows.labelled.size()));
-        tree_.n_unlabelled.push_back(static_cast<std::int32_t>(rows.unlabelled.size()));
-        return tree_.size() - 1;
+    NodeId append(const Stats& total) {
+        tree_.total.push_back(total);
+        return static_cast<NodeId>(tree_.total.size() - 1);
     }
 
     const Columns& columns_;
@@ -219,7 +213,7 @@ private:
     std::vector<bool> is_constant_;
     std::vector<Node> stack_;
     std::priority_queue<OpenLeaf> heap_;
-    Tree tree_;
+    PackedTree<Stats> tree_;
 };
 
 }  // namespace puforest

@@ -51,6 +51,7 @@ struct Counts {
         return {labelled - part.labelled, unlabelled - part.unlabelled};
     }
     std::uint32_t rows() const { return labelled + unlabelled; }
+    const Counts& counts() const { return *this; }
     NodeMasses masses(const MassFactors& f) const {
         return {f.p * labelled, f.l * labelled + f.u * unlabelled};
     }
@@ -94,6 +95,7 @@ struct Sums {
         return r;
     }
     std::uint32_t rows() const { return count.rows(); }
+    const Counts& counts() const { return count; }
     NodeMasses masses(const MassFactors& f) const {
         return {f.p * positive, f.l * labelled + f.u * unlabelled};
     }

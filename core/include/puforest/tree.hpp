@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "puforest/masses.hpp"
 #include "puforest/types.hpp"
 
 namespace puforest {
@@ -18,6 +19,43 @@ struct Tree {
     std::vector<std::int32_t> n_labelled, n_unlabelled;
 
     NodeId size() const { return static_cast<NodeId>(feature.size()); }
+};
+
+// The same while the forest grows, when memory is scarce: less than half the size.
+template <class Stats>
+struct PackedTree {
+    struct Split {
+        NodeId node;
+        FeatureId feature;
+        double threshold;
+    };
+
+    std::vector<Stats> total;   // of each node
+    std::vector<Split> splits;  // number j made the nodes 2j + 1 and 2j + 2
+    MassFactors factors{};
+
+    Tree unpack() const {
+        Tree tree;
+        const std::size_t n = total.size();
+        tree.feature.assign(n, Tree::kLeaf);
+        tree.threshold.assign(n, 0);
+        tree.left.assign(n, Tree::kLeaf);
+        for (const Stats& stats : total) {
+            const NodeMasses masses = stats.masses(factors);
+            tree.w_p.push_back(masses.w_p);
+            tree.w_u.push_back(masses.w_u);
+            tree.n_labelled.push_back(static_cast<std::int32_t>(stats.counts().labelled));
+            tree.n_unlabelled.push_back(static_cast<std::int32_t>(stats.counts().unlabelled));
+        }
+        for (std::size_t j = 0; j < splits.size(); ++j) {
+            const auto [node, feature, threshold] = splits[j];
+            const auto i = static_cast<std::size_t>(node);
+            tree.feature[i] = static_cast<std::int32_t>(feature);
+            tree.threshold[i] = threshold;
+            tree.left[i] = static_cast<NodeId>(2 * j + 1);
+        }
+        return tree;
+    }
 };
 
 }  // namespace puforest
