@@ -110,9 +110,15 @@ private:
             rank_[i] = static_cast<std::uint16_t>(numbers.size());
             numbers.push_back(i);
         }
-        store_values(numbers.size(), column, [&](std::size_t i) {
-            return Key<Real>::of(static_cast<Real>(first + static_cast<std::int32_t>(numbers[i])));
-        });
+        if (numbers.size() == rank_.size()) {
+            column.size_ = static_cast<Code>(numbers.size());
+            column.first_ = first;
+        } else {
+            store_values(numbers.size(), column, [&](std::size_t i) {
+                return Key<Real>::of(
+                    static_cast<Real>(first + static_cast<std::int32_t>(numbers[i])));
+            });
+        }
         const auto store_codes = [&]<class CodeType>(CodeType* codes) {
             const std::uint16_t* const rank = rank_.data();
             for (std::size_t i = 0; i < values.size(); ++i) {

@@ -237,20 +237,29 @@ TEST(columns_layout_and_threads_do_not_matter) {
     layout_does_not_matter<double>();
 }
 
+// Any values, and whole numbers without gaps, which have no table.
 TEST(columns_code_at_most_is_the_linear_scan) {
-    std::vector<double> values;
-    for (int i = 0; i < 40; ++i) values.push_back(i * i * 0.5 - 30);
-    const Columns columns = encode_one(values);
-    const Column& column = columns.column[0];
-    for (Code low = 0; low < column.size(); ++low) {
-        for (Code high = low; high < column.size(); ++high) {
-            for (Code k = low; k < column.size(); ++k) {
-                for (const double t : {column.value(k), column.value(k) + 0.25}) {
-                    Code last = low;
-                    for (Code code = low; code <= high && column.value(code) <= t; ++code) {
-                        last = code;
+    std::vector<double> uneven;
+    for (int i = 0; i < 40; ++i) uneven.push_back(i * i * 0.5 - 30);
+    std::vector<std::vector<double>> all{uneven};
+    for (const double first : {-7.0, 0.0, 123456789.0, -999999990.0}) {
+        all.emplace_back();
+        for (int i = 0; i < 40; ++i) all.back().push_back(first + i);
+    }
+    for (const std::vector<double>& values : all) {
+        const Columns columns = encode_one(values);
+        const Column& column = columns.column[0];
+        for (Code low = 0; low < column.size(); ++low) {
+            for (Code high = low; high < column.size(); ++high) {
+                for (Code k = low; k < column.size(); ++k) {
+                    const double v = column.value(k);
+                    for (const double t : {v, v + 0.25, std::nextafter(v + 1, v)}) {
+                        Code last = low;
+                        for (Code code = low; code <= high && column.value(code) <= t; ++code) {
+                            last = code;
+                        }
+                        CHECK(column.code_at_most(t, low, high) == last);
                     }
-                    CHECK(column.code_at_most(t, low, high) == last);
                 }
             }
         }

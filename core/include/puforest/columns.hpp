@@ -42,6 +42,11 @@ public:
         }
     }
 
+    const std::byte* codes() const { return codes_; }
+
+    // Bytes per code: 1, 2 or 4, or 0 if there are none.
+    std::size_t width() const { return width_; }
+
     // Where the code of this column stands within a row of Columns::by_row.
     std::uint32_t offset() const { return offset_; }
 
@@ -49,12 +54,18 @@ public:
     Code size() const { return size_; }
     bool varies() const { return size_ > 1; }
     double value(Code code) const {
+        if (!values_) return first_ + code;
         return single_ ? reinterpret_cast<const float*>(values_.get())[code]
                        : reinterpret_cast<const double*>(values_.get())[code];
     }
 
     // The largest code in [low, high] whose value is at most t; value(low) must be.
     Code code_at_most(double t, Code low, Code high) const {
+        if (!values_) {
+            const double steps = t - first_;
+            const Code code = steps < high ? static_cast<Code>(steps) : high;
+            return value(code) <= t ? code : code - 1;  // rounding may have gone up
+        }
         while (low < high) {
             const Code middle = high - (high - low) / 2;
             if (value(middle) <= t) {
@@ -71,12 +82,13 @@ private:
     friend class ColumnEncoder;
     friend void store_by_row(Columns&, unsigned, const Poll&);
 
-    const std::byte* codes_ = nullptr;  // in Columns::memory
-    std::unique_ptr<std::byte[]> values_;
+    const std::byte* codes_ = nullptr;     // in Columns::memory
+    std::unique_ptr<std::byte[]> values_;  // null where code c stands for the number first_ + c
+    double first_ = 0;
     Code size_ = 0;
     std::uint32_t offset_ = 0;
-    std::uint8_t width_ = 0;  // bytes per code: 1, 2 or 4; 0 without codes
-    bool single_ = false;     // values are float, not double
+    std::uint8_t width_ = 0;
+    bool single_ = false;  // values are float, not double
 };
 
 struct Columns {

@@ -36,6 +36,9 @@ public:
 
     std::uint64_t next() { return mix(state_ += kGolden); }
 
+    // As if that many numbers had been drawn.
+    void skip(std::uint64_t n) { state_ += n * kGolden; }
+
     // Uniform on {0, ..., bound - 1}. The bias, bound / 2^64, is beyond detection.
     std::uint64_t below(std::uint64_t bound) {
         return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);

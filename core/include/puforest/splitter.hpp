@@ -80,6 +80,7 @@ public:
             const std::size_t j = i + rng.below(features.size() - i);
             swaps_.push_back(j);
             std::swap(features[i], features[j]);
+            prefetch_next(features, i + 1, rng);
             if (propose(features[i], rng)) {
                 ++proposed;
             } else {
@@ -97,6 +98,14 @@ public:
 
 private:
     bool stopped() const { return stop_->load(std::memory_order_relaxed); }
+
+    // Ask for the codes of the feature that comes next if this one is not constant.
+    void prefetch_next(std::span<const FeatureId> features, std::size_t i, Rng rng) const {
+        if (i == features.size()) return;
+        if (context_.params.thresholds == Thresholds::Random)
+            rng.skip(context_.params.n_thresholds);
+        set_->prefetch(features[i + rng.below(features.size() - i)]);
+    }
 
     // Counts of rows that each stand once can be taken from the column as it is.
     bool may_mask() const {

@@ -68,18 +68,30 @@ public:
     template <class Use>
     decltype(auto) visit(FeatureId feature, Use&& use) const {
         const Column& column = columns_->column[feature];
-        if (!memory_) return column.visit(use);
-        return column.visit_at(memory_.get() + column.offset() * stride_, use);
+        return column.visit_at(codes_of(column), use);
+    }
+
+    // Ask for the first codes of a column; from there on the processor guesses what comes.
+    void prefetch(FeatureId feature) const {
+        constexpr std::size_t kMost = 1024;
+        const Column& column = columns_->column[feature];
+        const std::byte* const codes = codes_of(column);
+        const std::size_t bytes = std::min(extent_ * column.width(), kMost);
+        for (std::size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(codes + at);
     }
 
 private:
     // Found by trial on MNIST; half or twice as much makes little difference. Sets of a few
     // vectors a column are read faster than copied, and so are a few rows of any set.
     static constexpr std::size_t kShrinkage = 8;
-    static constexpr std::size_t kSmall = 256;
+    static constexpr std::size_t kSmall = 1024;
     static constexpr std::size_t kFewest = 32;
 
     std::size_t most_to_copy() const { return extent_ / kShrinkage; }
+
+    const std::byte* codes_of(const Column& column) const {
+        return memory_ ? memory_.get() + column.offset() * stride_ : column.codes();
+    }
 
     const Columns* columns_;
     const RowWeights all_weights_;  // by row of the fit
