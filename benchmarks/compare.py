@@ -186,10 +186,19 @@ def run_workload(
             log.add(key, lambda key=key: peak_memory(args, key))
 
 
+def chosen(everybody: list[Contestant], words: list[str]) -> list[Contestant]:
+    """Those that a word names; a word that is nobody's name stands for every name with it."""
+    names = {c.name for c in everybody}
+
+    def names_it(word: str, name: str) -> bool:
+        return word == name if word in names else word in name
+
+    return [c for c in everybody if any(names_it(word, c.name) for word in words)]
+
+
 def run(args: argparse.Namespace) -> None:
     log = Log(args.out, args.fresh)
-    words = args.only or [""]
-    field = [c for c in contestants(args.authors) if any(word in c.name for word in words)]
+    field = chosen(contestants(args.authors), args.only or [""])
     for name in args.workloads:
         run_workload(name, field, log, args)
     if log.failed:
@@ -203,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--threads", nargs="+", type=int, default=sorted({1, cores()}))
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", nargs="+", help="parts of the names of contestants to run")
+    parser.add_argument("--only", nargs="+", help="names of contestants, or parts of them")
     parser.add_argument("--authors", type=Path, help="a checkout of the authors' PUExtraTrees")
     parser.add_argument("--memory", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--out", type=Path, default=RESULTS / "compare.jsonl")

@@ -75,6 +75,19 @@ def test_who_fails_does_not_stop_the_others(tmp_path, monkeypatch, capsys):
     assert [r["contestant"] for r in machine.read_lines(out)] == [report.ET]
 
 
+def test_a_name_is_chosen_before_names_that_contain_it():
+    everybody = contestants.contestants(None)
+    assert [c.name for c in compare.chosen(everybody, ["scikit-learn ExtraTrees"])] == [
+        "scikit-learn ExtraTrees"
+    ]
+    parts = compare.chosen(everybody, ["learn ExtraTrees"])
+    assert {"scikit-learn ExtraTrees", "scikit-learn ExtraTrees, P against U"} <= {
+        c.name for c in parts
+    }
+    assert compare.chosen(everybody, [""]) == everybody
+    assert compare.chosen(everybody, ["nobody"]) == []
+
+
 def test_published_data_needs_a_folder(tmp_path):
     with pytest.raises(SystemExit, match="--data"):
         compare.main(["--workloads", "mnist", "--out", str(tmp_path / "compare.jsonl")])

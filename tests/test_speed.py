@@ -1,0 +1,127 @@
+"""What makes puforest fast must not change its answers."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from puforest import PUExtraTreesClassifier, PURandomForestClassifier, _core
+
+GROW = """
+import hashlib, json, sys
+import numpy as np
+from puforest import PUExtraTreesClassifier, PURandomForestClassifier, _core
+
+rng = np.random.default_rng(0)
+n = 6000
+X = rng.standard_normal((n, 40))
+X[:, :20] = np.round(4 * X[:, :20])
+X[:, 20:30] = np.round(3000 * X[:, 20:30])
+y = (X[:, 0] + X[:, 25] / 800 + X[:, 35] > rng.standard_normal(n)).astype(int)
+digests = {}
+for dtype in (np.float32, np.float64):
+    for make in (PUExtraTreesClassifier, PURandomForestClassifier):
+        for risk in ("nnpu", "pn"):
+            forest = make(0.5, risk=risk, n_estimators=3, random_state=1).fit(X.astype(dtype), y)
+            state = hashlib.sha256()
+            for array in forest._forest._arrays().values():
+                state.update(array.tobytes())
+            state.update(forest.predict_proba(X.astype(dtype)).tobytes())
+            digests[f"{np.dtype(dtype)} {make.__name__} {risk}"] = state.hexdigest()
+json.dump([_core.instruction_set(), digests], sys.stdout)
+"""
+
+
+def grow(instruction_set):
+    environment = os.environ | {"PUFOREST_SIMD": instruction_set}
+    done = subprocess.run(
+        [sys.executable, "-c", GROW], env=environment, check=True, capture_output=True, text=True
+    )
+    return json.loads(done.stdout)
+
+
+def test_every_instruction_set_grows_the_same_forests():
+    used, baseline = grow("baseline")
+    assert used == "baseline"
+    best, fastest = grow("")
+    assert best in ("baseline", "avx2")
+    assert fastest == baseline
+    assert len(set(baseline.values())) == len(baseline) == 8
+
+
+def test_an_unknown_instruction_set_is_named(monkeypatch):
+    monkeypatch.setenv("PUFOREST_SIMD", "abacus")
+    forest = PUExtraTreesClassifier(0.5, n_estimators=1)
+    with pytest.raises(ValueError, match=r"PUFOREST_SIMD=abacus .* there are: baseline"):
+        forest.fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.fixture(scope="module")
+def fitted(blobs):
+    X, labelled, *_ = blobs
+    return PUExtraTreesClassifier(0.5, n_estimators=10, random_state=0).fit(X, labelled), X
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_few_rows_get_the_answers_of_many(fitted, dtype):
+    """Few rows are answered without scikit-learn's checks, in any layout."""
+    forest, X = fitted
+    X = np.tile(X, (60, 1)).astype(dtype)
+    assert not forest._needs_no_validation(np.tile(X, (60, 1)))
+    expected = forest.predict_proba(X)
+    for few in (X[:1], X[:7], np.asfortranarray(X[:7]), X[6::-1][::-1], X[::2][:5]):
+        assert forest._needs_no_validation(few)
+    np.testing.assert_array_equal(forest.predict_proba(X[:7]), expected[:7])
+    np.testing.assert_array_equal(forest.predict_proba(np.asfortranarray(X[:7])), expected[:7])
+    np.testing.assert_array_equal(forest.predict_proba(X[::2][:5]), expected[:10:2])
+
+
+def test_what_is_not_clean_is_checked(fitted):
+    """All that scikit-learn refuses, converts or warns about goes the usual way."""
+    forest, X = fitted
+    row = X[:1]
+    with_nan = row.copy()
+    with_nan[0, 2] = np.nan
+    too_wide = np.hstack([row, row])
+    others = [with_nan, with_nan * np.inf, too_wide, row[:0], row[0], row.tolist()]
+    others += [row.astype(">f8"), row.astype(int), row.astype(np.float16), np.ma.array(row)]
+    for other in others:
+        assert not forest._needs_no_validation(other)
+    assert not PUExtraTreesClassifier()._needs_no_validation(row)
+    for broken in (with_nan, too_wide, row[:0], row[0]):
+        with pytest.raises(ValueError, match=r"NaN|features|minimum of 1|2D"):
+            forest.predict(broken)
+    np.testing.assert_array_equal(forest.predict(row.astype(">f8")), forest.predict(row))
+
+
+def test_names_are_checked_even_for_one_row(blobs):
+    pd = pytest.importorskip("pandas")
+    X, labelled, *_ = blobs
+    table = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+    forest = PUExtraTreesClassifier(0.5, n_estimators=2, random_state=0).fit(table, labelled)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        forest.predict(X[:1])
+
+
+def test_a_memory_mapped_x_is_not_copied(tmp_path, monkeypatch, blobs):
+    """The core reads the file itself, in fits and in predictions."""
+    X, labelled, *_ = blobs
+    np.save(tmp_path / "x.npy", X.astype(np.float32))
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    seen = []
+    train = _core.train
+
+    def watch(x, *rest):
+        seen.append(x)
+        return train(x, *rest)
+
+    monkeypatch.setattr(_core, "train", watch)
+    forest = PURandomForestClassifier(0.5, n_estimators=2, random_state=0).fit(mapped, labelled)
+    assert np.shares_memory(seen[0], mapped)
+    assert np.shares_memory(forest._validated(mapped), mapped)
+    in_memory = PURandomForestClassifier(0.5, n_estimators=2, random_state=0)
+    in_memory.fit(np.array(mapped), labelled)
+    np.testing.assert_array_equal(forest.predict_proba(mapped), in_memory.predict_proba(mapped))
