@@ -198,7 +198,7 @@ private:
         }
     }
 
-    // A place between two neighbouring codes of the node, and what lies left of it.
+    // A place between two neighbouring codes of the node.
     struct Cut {
         Code below;
         Code above;
