@@ -94,84 +94,90 @@ private:
     // Whole numbers not far apart: a table from number to rank. False, having done little, if
     // the values are anything else.
     bool encode_whole(std::span<const Real> values, Column& column) {
-        const auto [low, high] = range(values);
+        const auto [low, high, whole] = survey(values);
         const auto most = std::max<double>(255, std::min<double>(65535, values.size()));
-        if (!(std::abs(double{low}) < 1e9 && double{high} - double{low} <= most)) return false;
-        if (!all_whole(values)) return false;
-        const auto first = static_cast<std::int32_t>(low);
-        const auto number = [first](Real x) {
-            return static_cast<std::size_t>(static_cast<std::int32_t>(x) - first);
-        };
-        rank_.assign(number(high) + 1, 0);
-        for (const Real x : values) rank_[number(x)] = 1;
-        std::vector<std::size_t> numbers;
-        for (std::size_t i = 0; i < rank_.size(); ++i) {
-            if (rank_[i] == 0) continue;
-            rank_[i] = static_cast<std::uint16_t>(numbers.size());
-            numbers.push_back(i);
+        if (!whole || !(std::abs(double{low}) < 1e9 && double{high} - double{low} <= most)) {
+            return false;
         }
-        if (numbers.size() == rank_.size()) {
-            column.size_ = static_cast<Code>(numbers.size());
-            column.first_ = first;
-        } else {
-            store_values(numbers.size(), column, [&](std::size_t i) {
-                return Key<Real>::of(
-                    static_cast<Real>(first + static_cast<std::int32_t>(numbers[i])));
-            });
-        }
-        const auto store_codes = [&]<class CodeType>(CodeType* codes) {
-            const std::uint16_t* const rank = rank_.data();
-            for (std::size_t i = 0; i < values.size(); ++i) {
-                codes[i] = static_cast<CodeType>(rank[number(values[i])]);
-            }
-        };
+        column.first_ = low;
+        column.size_ = static_cast<Code>(high - low) + 1;
         if (!column.varies()) return true;
-        if (numbers.size() <= 256) {
-            store_codes(allocate_codes<std::uint8_t>(values.size(), column));
-        } else {
-            store_codes(allocate_codes<std::uint16_t>(values.size(), column));
+        if (column.size() <= 256) {
+            rename_to_ranks(allocate_numbers<std::uint8_t>(values, low, column), column);
+            return true;
         }
-        return true;
+        SmallSet<Bits> few;
+        for (const Real x : values) {
+            if (few.number(Key<Real>::of(x)) == few.kMost) {
+                rename_to_ranks(allocate_numbers<std::uint16_t>(values, low, column), column);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    // How far each value is above the least.
+    template <class CodeType>
+    std::span<CodeType> allocate_numbers(std::span<const Real> values, Real low, Column& column) {
+        CodeType* const numbers = allocate_codes<CodeType>(values.size(), column);
+        const auto first = static_cast<std::int32_t>(low);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            numbers[i] = static_cast<CodeType>(static_cast<std::int32_t>(values[i]) - first);
+        }
+        return {numbers, values.size()};
+    }
+
+    // Numbers are ranks unless some are missing; then the column needs a table of values.
+    template <class CodeType>
+    void rename_to_ranks(std::span<CodeType> numbers, Column& column) {
+        std::vector<std::uint8_t> seen(column.size());
+        for (const CodeType number : numbers) seen[number] = 1;
+        std::vector<Code> present;
+        std::vector<CodeType> rank(seen.size());
+        for (Code number = 0; number < seen.size(); ++number) {
+            if (seen[number] == 0) continue;
+            rank[number] = static_cast<CodeType>(present.size());
+            present.push_back(number);
+        }
+        if (present.size() == seen.size()) return;
+        for (CodeType& number : numbers) number = rank[number];
+        const double first = column.first_;
+        store_values(present.size(), column, [&](std::size_t i) {
+            return Key<Real>::of(static_cast<Real>(first + present[i]));
+        });
     }
 
     static constexpr std::size_t kLanes = 16 / sizeof(Real);
     typedef Real Lanes __attribute__((vector_size(16)));
 
-    // Calls use(lanes) for all values, some of them twice.
-    template <class Use>
-    static void for_each_lanes(std::span<const Real> values, Use&& use) {
-        Lanes some = Lanes{} + values[0];
-        use(some);
-        for (std::size_t i = 0; i + kLanes <= values.size(); i += kLanes) {
-            std::memcpy(&some, values.data() + i, sizeof(some));
-            use(some);
-        }
-        for (const Real x : values.last(values.size() % kLanes)) use(Lanes{} + x);
-    }
+    struct Survey {
+        Real low;
+        Real high;
+        bool whole;  // all values are whole numbers of at most 32 bits
+    };
 
-    static std::pair<Real, Real> range(std::span<const Real> values) {
+    static Survey survey(std::span<const Real> values) {
+        typedef std::int32_t Numbers __attribute__((vector_size(4 * kLanes)));
         Lanes low = Lanes{} + values[0];
         Lanes high = low;
-        for_each_lanes(values, [&](Lanes x) {
+        auto broken = low != low;
+        const auto look_at = [&](Lanes x) {
             low = x < low ? x : low;
             high = x > high ? x : high;
-        });
+            broken |= __builtin_convertvector(__builtin_convertvector(x, Numbers), Lanes) != x;
+        };
+        for (std::size_t i = 0; i + kLanes <= values.size(); i += kLanes) {
+            Lanes x;
+            std::memcpy(&x, values.data() + i, sizeof(x));
+            look_at(x);
+        }
+        for (const Real x : values.last(values.size() % kLanes)) look_at(Lanes{} + x);
         for (std::size_t l = 1; l < kLanes; ++l) {
             low[0] = std::min(low[0], low[l]);
             high[0] = std::max(high[0], high[l]);
+            broken[0] |= broken[l];
         }
-        return {low[0], high[0]};
-    }
-
-    // For values that fit a 32-bit integer.
-    static bool all_whole(std::span<const Real> values) {
-        typedef std::int32_t Numbers __attribute__((vector_size(4 * kLanes)));
-        auto broken = Lanes{} != Lanes{};
-        for_each_lanes(values, [&](Lanes x) {
-            broken |= __builtin_convertvector(__builtin_convertvector(x, Numbers), Lanes) != x;
-        });
-        for (std::size_t l = 1; l < kLanes; ++l) broken[0] |= broken[l];
-        return broken[0] == 0;
+        return {low[0], high[0], broken[0] == 0};
     }
 
     // At most 256 distinct values: number them by hash as they appear, then rename the numbers
@@ -267,7 +273,6 @@ private:
     }
 
     Arena& memory_;
-    std::vector<std::uint16_t> rank_;
     std::vector<std::uint8_t> numbers_;
     std::vector<Item> items_, other_;
     std::vector<Row> start_;

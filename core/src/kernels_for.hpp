@@ -211,6 +211,13 @@ void transpose(const Lines& lines, std::byte* out, std::size_t out_stride) {
             for (std::size_t l = quarter * lines.n_lines / 4; l < end; ++l) {
                 __builtin_prefetch(lines.next[l] + (at & ~std::size_t{63}));
             }
+            // Columns far apart are far away.
+            constexpr std::size_t kAhead = 2 * T::kCodes;
+            if (out_stride >= 2048 && k + kAhead + T::kCodes <= lines.n_codes) {
+                for (std::size_t c = 0; c < T::kCodes; ++c) {
+                    __builtin_prefetch(out + (k + kAhead + c) * out_stride, 1);
+                }
+            }
         }
         for (std::size_t l = 0; l < lines.n_lines; l += T::kLines) {
             T tile;
