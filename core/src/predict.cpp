@@ -17,7 +17,7 @@ namespace {
 // Rows are answered in blocks, tree by tree: a tree has to be read again for every block, and
 // the rows of a block for every tree.
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
-constexpr std::size_t kAhead = 16;  // rows of it whose cells of X are asked for at once
+constexpr std::size_t kAhead = 16;  // walks whose cells of X are asked for at once
 constexpr std::size_t kFewestRows = 32;
 constexpr std::size_t kMostRows = 1024;
 
