@@ -226,8 +226,9 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         return cast(NDArray[Any], checked)
 
     def _needs_no_validation(self, X: check.MatrixLike) -> bool:
-        """Whether X is as the core wants it: for a few rows, scikit-learn's checks take longer
-        than the answer.
+        """Whether X is few rows as the core wants them.
+
+        For them scikit-learn's checks would take longer than the answer.
         """
         fitted = self.__dict__
         return (

@@ -132,9 +132,7 @@ class PUForestClassifier(PUClassifier):
         self, X: NDArray[Any], rows: check.Rows, params: _core.TrainParams, masses: GroupMasses
     ) -> tuple[NDArray[np.float64], float]:
         """Out-of-bag decisions and their zero-one risk."""
-        share = self._forest.predictor(self.voting, X.dtype).mean_held_out(
-            X, rows.native(), params
-        )
+        share = self._forest.predictor(self.voting, X.dtype).mean_held_out(X, rows.native(), params)
         judged, positive = np.isfinite(share[rows.order]), share[rows.order] > 0.5
         n = rows.n_labelled
 
