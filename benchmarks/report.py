@@ -271,8 +271,9 @@ def summary(results: Results) -> str:
         if not i and (ratio := results.scaling(workload, ET)):
             what = f"{title(workload)}: fit on {results.threads[-1]} threads, extra trees, PN"
             rows.append([what, "itself on one thread", f"{plain(ratio)}×", ""])
-    missing = [name for w, name in WORKLOADS.items() if w not in results.workloads]
-    everybody = {who for *_, who in results.rows}
+    measured = [(w, who) for w, trees, _, who in results.rows if trees == results.trees]
+    missing = [name for w, name in WORKLOADS.items() if w not in {w for w, _ in measured}]
+    everybody = {who for _, who in measured}
     missing += [who for who in (RF, IX_ET, IX_RF, PULEARN, AUTHORS) if who not in everybody]
     rounds = min(row["rounds"] for row in results.rows.values())
     parts = [

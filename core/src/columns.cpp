@@ -84,36 +84,38 @@ public:
     Column encode(std::span<const Real> values) {
         Column column;
         column.single_ = sizeof(Real) == 4;
-        if (!encode_whole(values, column) && !encode_few(values, column)) {
-            encode_many(values, column);
+        const Survey found = survey(values);
+        const double most = std::min<double>(65535, values.size());
+        if (found.whole_within(255)) {
+            encode_whole<std::uint8_t>(values, found, column);
+        } else if (!encode_few(values, column)) {
+            if (found.whole_within(most)) {
+                encode_whole<std::uint16_t>(values, found, column);
+            } else {
+                encode_many(values, column);
+            }
         }
         return column;
     }
 
 private:
-    // Whole numbers not far apart: a table from number to rank. False, having done little, if
-    // the values are anything else.
-    bool encode_whole(std::span<const Real> values, Column& column) {
-        const auto [low, high, whole] = survey(values);
-        const auto most = std::max<double>(255, std::min<double>(65535, values.size()));
-        if (!whole || !(std::abs(double{low}) < 1e9 && double{high} - double{low} <= most)) {
-            return false;
+    struct Survey {
+        Real low;
+        Real high;
+        bool whole;  // all values are whole numbers of at most 32 bits
+
+        bool whole_within(double distance) const {
+            return whole && std::abs(double{low}) < 1e9 && double{high} - double{low} <= distance;
         }
-        column.first_ = low;
-        column.size_ = static_cast<Code>(high - low) + 1;
-        if (!column.varies()) return true;
-        if (column.size() <= 256) {
-            rename_to_ranks(allocate_numbers<std::uint8_t>(values, low, column), column);
-            return true;
-        }
-        SmallSet<Bits> few;
-        for (const Real x : values) {
-            if (few.number(Key<Real>::of(x)) == few.kMost) {
-                rename_to_ranks(allocate_numbers<std::uint16_t>(values, low, column), column);
-                return true;
-            }
-        }
-        return false;
+    };
+
+    // Whole numbers not far apart: a table from number to rank.
+    template <class CodeType>
+    void encode_whole(std::span<const Real> values, const Survey& found, Column& column) {
+        column.first_ = found.low;
+        column.size_ = static_cast<Code>(found.high - found.low) + 1;
+        if (!column.varies()) return;
+        rename_to_ranks(allocate_numbers<CodeType>(values, found.low, column), column);
     }
 
     // How far each value is above the least.
@@ -149,12 +151,6 @@ private:
 
     static constexpr std::size_t kLanes = 16 / sizeof(Real);
     typedef Real Lanes __attribute__((vector_size(16)));
-
-    struct Survey {
-        Real low;
-        Real high;
-        bool whole;  // all values are whole numbers of at most 32 bits
-    };
 
     static Survey survey(std::span<const Real> values) {
         typedef std::int32_t Numbers __attribute__((vector_size(4 * kLanes)));
