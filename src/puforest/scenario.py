@@ -87,13 +87,19 @@ def group_masses(
         prior = _prior_from_propensity(scenario, labelled, unlabelled, propensity)
     if scenario == "case-control":
         return GroupMasses(prior, 0.0, 1.0)
-    if prior < share:
-        raise ValueError(
-            f"prior={prior:g} is impossible with scenario='single-training-set': {share:g} of the "
-            "rows are labelled, and those alone are positive. Give a larger prior, or "
-            "scenario='case-control' if the labelled rows were collected separately."
-        )
+    require_possible(prior, share)
     return GroupMasses(prior, share, 1 - share)
+
+
+def require_possible(prior: float, labelled_share: float) -> None:
+    """Refuse a prior below the share of a single training set that is labelled."""
+    if prior < labelled_share:
+        raise ValueError(
+            f"prior={prior:g} is impossible with scenario='single-training-set': "
+            f"{labelled_share:g} of the rows are labelled, and those alone are positive. Give a "
+            "larger prior, or scenario='case-control' if the labelled rows were collected "
+            "separately."
+        )
 
 
 def _prior_from_propensity(

@@ -1,0 +1,103 @@
+"""Labelled and unlabelled rows to judge by: means over the positives and over the population."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import column_or_1d
+
+from puforest import _validation as check
+from puforest.scenario import SCENARIOS, require_possible
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PUSample:
+    """Weights by which sums over rows become means; each of the two adds up to 1.
+
+    Attributes
+    ----------
+    labelled : ndarray of bool
+        The labelled rows.
+    positive : ndarray
+        Weights of the rows as a sample of the positives: 0 for unlabelled rows.
+    population : ndarray
+        Weights as a sample of the population: those of the unlabelled rows in case-control data,
+        of all rows of a single training set.
+    """
+
+    labelled: NDArray[np.bool_]
+    positive: Array
+    population: Array
+    scenario: str
+
+    def __len__(self) -> int:
+        return len(self.labelled)
+
+    @property
+    def least_prior(self) -> float:
+        """Share of the population that is known to be positive."""
+        return float(self.population[self.labelled].sum())
+
+    def class_prior(self, prior: Any) -> float:
+        """The prior as a number that this sample allows."""
+        value = check.class_prior(prior)
+        if value is None:
+            raise TypeError(
+                "prior must be a number between 0 and 1, the share of positives in the population, "
+                "got None: give what is known, or estimate it with puforest.prior.estimate_prior"
+            )
+        require_possible(value, self.least_prior)
+        return value
+
+    def of_positives(self, values: ArrayLike) -> float:
+        """Mean over the positives."""
+        return float(self.positive @ np.asarray(values, dtype=float))
+
+    def of_population(self, values: ArrayLike) -> float:
+        """Mean over the population."""
+        return float(self.population @ np.asarray(values, dtype=float))
+
+    def standard_error(self, on_positives: ArrayLike, on_population: ArrayLike) -> float:
+        """Standard error of the mean of one quantity over P plus that of another over U.
+
+        The two are what each row adds to a statistic to first order: derivatives of the statistic
+        by the means, times the row's own value. The rows of a single training set that stand in
+        both samples add to both, which is why they are added before they are squared.
+        """
+        a, b = (np.asarray(v, dtype=float) for v in (on_positives, on_population))
+        influence = self.positive * (a - self.of_positives(a))
+        influence += self.population * (b - self.of_population(b))
+        return float(np.sqrt(influence @ influence))
+
+
+def pu_sample(
+    y: ArrayLike,
+    *,
+    scenario: str = "case-control",
+    sample_weight: ArrayLike | None = None,
+    propensity: ArrayLike | None = None,
+) -> PUSample:
+    """Read labels and weights as a sample of the positives and one of the population.
+
+    `y` holds two values, the larger for labelled rows. Propensities, where positives are not
+    labelled at random, weigh each labelled row by the positives it stands for.
+    """
+    check.one_of("scenario", scenario, SCENARIOS)
+    with check.data_errors("y"):
+        _, labelled = check.labels(column_or_1d(y), "labelled", "unlabelled")
+    n = len(labelled)
+    weight = np.ones(n) if sample_weight is None else check.weights(sample_weight, n)
+    positive = np.where(labelled, weight, 0.0)
+    if propensity is not None:
+        rows = np.flatnonzero(labelled)
+        positive[rows] /= check.propensities(propensity, n, rows)
+    population = weight if scenario == "single-training-set" else np.where(labelled, 0.0, weight)
+    for name, part in (("labelled", positive), ("unlabelled", population[~labelled])):
+        if not part.any():
+            raise ValueError(f"sample_weight is zero for all {name} rows")
+    return PUSample(labelled, positive / positive.sum(), population / population.sum(), scenario)

@@ -1,0 +1,1 @@
+"""Pictures with Matplotlib, which the extra `plot` installs."""

@@ -1,0 +1,30 @@
+"""What every picture has in common: axes to draw on, colours and grid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Two colours that the colour-blind tell apart, and a quiet one for what is only for comparison.
+LABELLED = "#0b6e99"
+UNLABELLED = "#d9730d"
+QUIET = "#8a8f98"
+
+
+def axes(ax: Axes | None, *, title: str, xlabel: str, ylabel: str) -> Axes:
+    """The axes given, or new ones, with labels and a light grid."""
+    if ax is None:
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError(
+                "pictures need Matplotlib: pip install 'puforest[plot]' brings it"
+            ) from error
+        _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+    ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
+    ax.grid(alpha=0.25)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
