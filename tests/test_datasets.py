@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from puforest.datasets import load_mushrooms, make_pu
 
@@ -55,3 +55,129 @@ def test_make_pu_refuses(change, message):
     given = {"X": np.arange(40)[:, None], "y": np.repeat([-1, 1], 20)} | change
     with pytest.raises((ValueError, TypeError), match=message):
         make_pu(**given)
+
+
+def shares(y, labelled, index):
+    return y[index].mean(), y[index][labelled == 0].mean()
+
+
+@pytest.fixture
+def table():
+    y = np.repeat([0, 1], [60, 40])
+    return np.arange(100)[:, None], y
+
+
+def test_make_pu_says_which_rows_it_took(table):
+    X, y = table
+    for options in (
+        {},
+        {"scenario": "single-training-set"},
+        {"prior": 0.2},
+        {"prior": 0.2, "scenario": "single-training-set"},
+        {"n_unlabeled": 30},
+    ):
+        X_pu, labelled, index = make_pu(X, y, **options, return_index=True, random_state=0)
+        assert_array_equal(X_pu, X[index])
+        assert y[index][labelled == 1].all()
+        again = make_pu(X, y, **options, random_state=0)
+        assert len(again) == 2
+        assert_array_equal(again[0], X_pu)
+
+
+def test_prior_shift_of_case_control_data(table):
+    X, y = table
+    _, labelled, index = make_pu(X, y, n_labeled=10, prior=0.2, return_index=True, random_state=0)
+    # All 60 negatives and the 15 positives that make a fifth.
+    assert_array_equal(np.bincount(labelled), [75, 10])
+    assert shares(y, labelled, index)[1] == 0.2
+    assert len(np.unique(index)) == 85
+    # More positives than there are: then negatives are left out.
+    _, labelled, index = make_pu(X, y, n_labeled=10, prior=0.75, return_index=True, random_state=0)
+    assert_array_equal(np.bincount(y[index][labelled == 0]), [10, 30])
+    few = make_pu(X, y, n_labeled=10, prior=0.2, n_unlabeled=50, return_index=True, random_state=0)
+    assert_array_equal(np.bincount(y[few[2]][few[1] == 0]), [40, 10])
+
+
+def test_prior_shift_of_a_single_training_set(table):
+    X, y = table
+    _, labelled, index = make_pu(
+        X, y, n_labeled=0.4, prior=0.25, scenario="single-training-set", return_index=True,
+        random_state=0,
+    )  # fmt: skip
+    assert_array_equal(np.bincount(y[index]), [60, 20])
+    assert labelled.sum() == 8
+    assert (np.diff(index) > 0).all()
+
+
+def test_number_of_unlabelled_rows(table):
+    X, y = table
+    _, labelled, index = make_pu(X, y, n_unlabeled=30, return_index=True, random_state=0)
+    assert_array_equal(np.bincount(labelled), [30, 20])
+    assert len(np.unique(index[labelled == 0])) == 30
+
+
+def test_propensities_as_they_are(table):
+    X, y = table
+    e = np.where(np.arange(100) % 2, 0.9, 0.1)
+    counts = np.zeros(100)
+    for seed in range(400):
+        *_, labelled = make_pu(
+            X, y, propensity=e, scenario="single-training-set", random_state=seed
+        )
+        counts += labelled
+    assert counts[y == 0].sum() == 0
+    assert_allclose(counts[y == 1] / 400, e[y == 1], atol=4 * np.sqrt(0.09 / 400))
+
+
+@pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
+def test_propensities_in_proportion(table, scenario):
+    """The number is as given, and each is labelled by its share: 20 e / sum(e)."""
+    X, y = table
+    e = np.linspace(0.1, 0.3, 100)
+    expected = 20 * e[y == 1] / e[y == 1].sum()
+    counts = np.zeros(100)
+    for seed in range(400):
+        _, labelled, index = make_pu(
+            X, y, n_labeled=20, propensity=e, scenario=scenario, return_index=True,
+            random_state=seed,
+        )  # fmt: skip
+        assert labelled.sum() == 20
+        counts[index[labelled == 1]] += 1
+    assert_allclose(counts[y == 1] / 400, expected, atol=4 * np.sqrt(0.25 / 400))
+    assert np.corrcoef(counts[y == 1], expected)[0, 1] > 0.7
+
+
+def test_equal_propensities_may_label_all(table):
+    X, y = table
+    *_, labelled = make_pu(
+        X, y, n_labeled=40, propensity=np.full(100, 0.3), scenario="single-training-set"
+    )
+    assert_array_equal(labelled, y)
+
+
+E = np.full(40, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"prior": 1.2}, "prior must be a number between 0 and 1"),
+        ({"prior": 0.5, "n_labeled": 20}, r"prior=0\.5 among 0 rows needs 0 positives, and 0"),
+        ({"prior": 0.5, "n_unlabeled": 80}, "needs 40 positives, and 10 are left"),
+        ({"prior": 0.1, "n_unlabeled": 30}, "needs 27 negatives, and 20 are left"),
+        ({"n_unlabeled": 50}, "n_unlabeled=50 is more than the 40 rows"),
+        ({"n_unlabeled": 9, "scenario": "single-training-set"}, "n_unlabeled=9 goes with"),
+        ({"prior": 0.3, "propensity": E}, "prior and propensity together go with"),
+        ({"propensity": 3 * E}, "propensity must be above 0 and at most 1"),
+        ({"propensity": E[1:]}, r"propensity must have the shape \(40,\)"),
+        ({"propensity": 1e-9 * E}, "none of the 20 positives was drawn"),
+        (
+            {"propensity": np.where(np.arange(40) == 39, 1, 0.1), "n_labeled": 9},
+            "n_labeled=9 is too many .* would be 3.1. At most 2 can",
+        ),
+    ],
+)
+def test_make_pu_refuses_draws_that_cannot_be(change, message):
+    given = {"X": np.arange(40)[:, None], "y": np.repeat([-1, 1], 20), "random_state": 0}
+    with pytest.raises(ValueError, match=message):
+        make_pu(**given | change)

@@ -1,9 +1,11 @@
 """PU data out of labelled data."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
@@ -12,16 +14,22 @@ from puforest.scenario import SCENARIOS
 
 __all__ = ["make_pu"]
 
+Index = NDArray[np.int64]
+
 
 def make_pu(
     X: check.MatrixLike,
     y: Any,
     *,
-    n_labeled: int | float = 0.5,
+    n_labeled: int | float | None = None,
     scenario: str = "case-control",
+    prior: float | None = None,
+    n_unlabeled: int | None = None,
+    propensity: ArrayLike | None = None,
+    return_index: bool = False,
     random_state: int | np.random.RandomState | None = None,
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Hide most labels: draw labelled positives at random, and call the rest unlabelled.
+) -> tuple[NDArray[Any], ...]:
+    """Hide most labels: draw labelled positives, and call the rest unlabelled.
 
     Parameters
     ----------
@@ -29,12 +37,27 @@ def make_pu(
         The rows.
     y : array-like of shape (n_samples,)
         Their classes, two values; the larger is positive.
-    n_labeled : int or float, default=0.5
-        Number, or share, of the positives to label.
+    n_labeled : int, float or None, default=None
+        Number, or share, of the positives to label. None is half of them; with `propensity`, each
+        positive is labelled or not by its own probability, and their number is random.
     scenario : {"case-control", "single-training-set"}, default="case-control"
-        "case-control" returns the labelled positives followed by all rows, unlabelled, the
-        positives drawn among them (the setting of the paper). "single-training-set" returns
-        the rows as they are.
+        "case-control" returns the labelled positives followed by the unlabelled rows: all rows,
+        the labelled ones among them again (the setting of the paper), unless `prior` or
+        `n_unlabeled` choose fewer. "single-training-set" returns the rows as they are.
+    prior : float, optional
+        Share of positives in the population that the data are to come from, where it is not that
+        of `y`. In case-control data it is their share among the unlabelled rows, of which no
+        labelled row is one then; in a single training set their share among all rows. Rows of
+        one class are left out at random, as few as possible.
+    n_unlabeled : int, optional
+        Number of unlabelled rows of case-control data, drawn at random; None is as many as there
+        are. A single training set has the rows that are not labelled.
+    propensity : array-like of shape (n_samples,), optional
+        Probability of each row to be labelled, given that it is positive; values of negatives are
+        not used. With `n_labeled` the probabilities are proportional to it instead, and add up to
+        that number. `linear_propensity` and others make them.
+    return_index : bool, default=False
+        Whether to return the index too.
     random_state : int, RandomState instance or None, default=None
         Seed of the draw.
 
@@ -44,25 +67,143 @@ def make_pu(
         The rows of the PU data.
     labelled : ndarray
         1 for labelled positives, 0 for unlabelled rows.
+    index : ndarray
+        Which row of the given `X` each row is: ``y[index]`` is the truth about them. Only with
+        `return_index`.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from puforest.datasets import make_pu
     >>> X, labelled = make_pu([[1], [2], [3], [4]], [0, 0, 1, 1], n_labeled=1, random_state=0)
     >>> labelled
     array([1, 0, 0, 0, 0])
+
+    Fewer positives among the unlabelled rows than in the data:
+
+    >>> X, y = np.arange(120)[:, None], np.arange(120) % 2
+    >>> X_pu, labelled, index = make_pu(
+    ...     X, y, n_labeled=20, prior=0.25, return_index=True, random_state=0
+    ... )
+    >>> float(y[index][labelled == 0].mean())
+    0.25
     """
     X = check_array(X, dtype=None, ensure_all_finite=False)
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
     if y.shape != (len(X),):
         raise ValueError(f"y must have the shape ({len(X)},), got {y.shape}")
     check.one_of("scenario", scenario, SCENARIOS)
+    target = check.class_prior(prior)
     _, positive = check.labels(y, "positive", "negative")
-    positives = np.flatnonzero(positive)
-    size = check.number_of("n_labeled", n_labeled, len(positives), "positives")
-    chosen = check_random_state(random_state).choice(positives, size, replace=False)
+    positives, negatives = np.flatnonzero(positive), np.flatnonzero(~positive)
+    e = None
+    if propensity is not None:
+        e = np.ones(len(X))
+        e[positives] = check.propensities(propensity, len(X), positives)
+    rng = check_random_state(random_state)
     if scenario == "case-control":
-        return np.concatenate([X[chosen], X]), np.repeat([1, 0], [size, len(X)])
-    labelled = np.zeros(len(X), dtype=np.int64)
-    labelled[chosen] = 1
-    return X, labelled
+        draw = n_labeled, target, n_unlabeled, e
+        index, labelled = _case_control(positives, negatives, *draw, rng)
+        X = X[index]
+    else:
+        if n_unlabeled is not None:
+            raise ValueError(
+                f"n_unlabeled={n_unlabeled!r} goes with scenario='case-control': a single training "
+                "set has as many unlabelled rows as are not labelled. Give fewer rows instead."
+            )
+        index = np.arange(len(X))
+        if target is not None:
+            positives, negatives = _with_share(target, positives, negatives, None, rng)
+            index = np.sort(np.concatenate([positives, negatives]))
+            X = X[index]
+        labelled = np.isin(index, _to_label(positives, n_labeled, e, rng))
+    labels = labelled.astype(np.int64)
+    return (X, labels, index) if return_index else (X, labels)
+
+
+def _case_control(
+    positives: Index,
+    negatives: Index,
+    n_labeled: int | float | None,
+    prior: float | None,
+    n_unlabeled: int | None,
+    propensity: NDArray[np.float64] | None,
+    rng: np.random.RandomState,
+) -> tuple[Index, NDArray[np.bool_]]:
+    if prior is not None and propensity is not None:
+        raise ValueError(
+            "prior and propensity together go with scenario='single-training-set' only: in "
+            "case-control data, positives taken out by their propensity would leave others among "
+            "the unlabelled rows than the population has"
+        )
+    chosen = _to_label(positives, n_labeled, propensity, rng)
+    if prior is None:
+        unlabelled = np.arange(len(positives) + len(negatives))
+        if n_unlabeled is not None:
+            size = check.number_of("n_unlabeled", n_unlabeled, len(unlabelled), "rows")
+            unlabelled = rng.choice(unlabelled, size, replace=False)
+    else:
+        rest = np.setdiff1d(positives, chosen)
+        unlabelled = np.concatenate(_with_share(prior, rest, negatives, n_unlabeled, rng))
+    index = np.concatenate([chosen, unlabelled])
+    return index, np.arange(len(index)) < len(chosen)
+
+
+def _to_label(
+    positives: Index,
+    n_labeled: int | float | None,
+    propensity: NDArray[np.float64] | None,
+    rng: np.random.RandomState,
+) -> Index:
+    """The positives that get a label."""
+    if propensity is not None and n_labeled is None:
+        drawn = positives[rng.random_sample(len(positives)) < propensity[positives]]
+        if not len(drawn):
+            raise ValueError(
+                f"propensity: none of the {len(positives)} positives was drawn to be labelled. "
+                "Give larger propensities, or n_labeled."
+            )
+        return drawn
+    share = 0.5 if n_labeled is None else n_labeled
+    size = check.number_of("n_labeled", share, len(positives), "positives")
+    if propensity is None:
+        return rng.choice(positives, size, replace=False)
+    order = rng.permutation(positives)
+    probability = propensity[order] * (size / propensity[order].sum())
+    # Rounding may take a probability of 1 a little above it.
+    if probability.max() > 1 + 1e-9:
+        raise ValueError(
+            f"n_labeled={n_labeled!r} is too many for propensities this uneven: that of a positive "
+            f"would be {probability.max():.3g}. At most "
+            f"{int(size / probability.max())} can be labelled in proportion to them."
+        )
+    # Systematic sampling: the rows are laid end to end, each as long as its probability, and a
+    # comb with teeth one apart picks those that it hits, so that each is hit by its probability.
+    teeth = rng.random_sample() + np.arange(size)
+    return order[np.searchsorted(np.cumsum(probability)[:-1], teeth, side="right")]
+
+
+def _with_share(
+    prior: float,
+    positives: Index,
+    negatives: Index,
+    size: int | None,
+    rng: np.random.RandomState,
+) -> tuple[Index, Index]:
+    """Rows of both classes, `prior` of them positive: `size` rows, or as many as there can be."""
+    n = int(min(len(positives) / prior, len(negatives) / (1 - prior)) + 1e-9)
+    n = n if size is None else check.integer("n_unlabeled", size, 1)
+    n_positives = round(prior * n)
+    for name, needed, there in (
+        ("positives", n_positives, len(positives)),
+        ("negatives", n - n_positives, len(negatives)),
+    ):
+        if not 0 < needed <= there:
+            raise ValueError(
+                f"prior={prior:g} among {n} rows needs {needed} {name}, and {there} are left: "
+                "give another prior, fewer labelled or unlabelled rows, or more data"
+            )
+    return (
+        rng.choice(positives, n_positives, replace=False),
+        rng.choice(negatives, n - n_positives, replace=False),
+    )

@@ -1,0 +1,178 @@
+"""Who gets a label: propensities that depend on the features.
+
+Each function returns ``e(x)``, the probability of a row to be labelled given that it is positive,
+above 0 and at most 1, for ``make_pu(..., propensity=e)`` and ``fit(..., propensity=e)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import expit
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.validation import check_array
+
+from puforest import _validation as check
+
+__all__ = ["group_propensity", "linear_propensity", "score_propensity"]
+
+Array = NDArray[np.float64]
+
+
+def score_propensity(
+    score: ArrayLike,
+    *,
+    y: ArrayLike | None = None,
+    frequency: float = 0.5,
+    strength: float = 2.0,
+    minimum: float = 0.01,
+) -> Array:
+    """Propensities that grow with a score, such as the probability of being positive.
+
+    They are ``minimum + (1 - minimum) / (1 + exp(-(strength * z + b)))``, where ``z`` is the
+    score less its mean, divided by its standard deviation, and ``b`` makes the mean propensity
+    what it is to be.
+
+    Parameters
+    ----------
+    score : array-like of shape (n_samples,)
+        A number for each row.
+    y : array-like of shape (n_samples,), optional
+        The classes, two values; the larger is positive. Mean and standard deviation are then
+        those of the positives; without it, those of all rows.
+    frequency : float, default=0.5
+        The mean propensity: the share of positives to be labelled.
+    strength : float, default=2.0
+        How much the logarithm of the odds grows with one standard deviation of the score. 0 labels
+        completely at random, a negative number labels rows of a low score more often.
+    minimum : float, default=0.01
+        No propensity is below it, so that no labelled row stands for more than ``1 / minimum``
+        positives.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> from puforest.datasets import score_propensity
+    >>> score_propensity([0.1, 0.5, 0.9], frequency=0.3).round(2)
+    array([0.03, 0.17, 0.7 ])
+    """
+    z = check_array(score, ensure_2d=False, dtype=np.float64, input_name="score")
+    if z.ndim != 1:
+        raise ValueError(f"score must have one number a row, got the shape {z.shape}")
+    for name, value, low in (("frequency", frequency, minimum), ("minimum", minimum, 0.0)):
+        if not check.is_real(value) or not low < value < 1:
+            raise ValueError(f"{name} must be a number between {low!r} and 1, got {value!r}")
+    if not check.is_real(strength) or not np.isfinite(strength):
+        raise ValueError(f"strength must be a finite number, got {strength!r}")
+    among = np.ones(len(z), dtype=bool)
+    if y is not None:
+        _, among = check.labels(column_or_1d(y), "positive", "negative")
+        if len(among) != len(z):
+            raise ValueError(f"y must have the shape ({len(z)},), got ({len(among)},)")
+    spread = z[among].std()
+    z = strength * (z - z[among].mean()) / (spread if spread > 0 else 1.0)
+    target = (frequency - minimum) / (1 - minimum)
+    reach = np.abs(z).max() + 50  # 1 / (1 + exp(50)) is 2e-22, below any share of rows
+    b = brentq(lambda shift: expit(z[among] + shift).mean() - target, -reach, reach)
+    return np.asarray(minimum + (1 - minimum) * expit(z + b), dtype=np.float64)
+
+
+def linear_propensity(
+    X: check.MatrixLike,
+    coef: ArrayLike | None = None,
+    *,
+    y: ArrayLike | None = None,
+    frequency: float = 0.5,
+    strength: float = 2.0,
+    minimum: float = 0.01,
+    random_state: int | np.random.RandomState | None = None,
+) -> Array:
+    """Propensities that are logistic in a linear form of the features.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The rows.
+    coef : array-like of shape (n_features,), optional
+        Coefficients of the features, of which only the proportions count. None draws them from a
+        normal distribution, for features divided by their standard deviations.
+    y : array-like of shape (n_samples,), optional
+        The classes, two values; the larger is positive. The mean propensity is then that of the
+        positives; without it, that of all rows.
+    frequency : float, default=0.5
+        The mean propensity: the share of positives to be labelled.
+    strength : float, default=2.0
+        How much the logarithm of the odds grows with one standard deviation of the linear form.
+    minimum : float, default=0.01
+        No propensity is below it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the coefficients.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+
+    See Also
+    --------
+    score_propensity : The formula, for a score of any kind.
+
+    Examples
+    --------
+    >>> from puforest.datasets import load_mushrooms, linear_propensity, make_pu
+    >>> X, y = load_mushrooms(return_X_y=True)
+    >>> e = linear_propensity(X, y=y, frequency=0.2, random_state=0)
+    >>> round(float(e[y == 1].mean()), 3)
+    0.2
+    >>> X, labelled = make_pu(X, y, propensity=e, scenario="single-training-set", random_state=0)
+    """
+    X = check_array(X, dtype=np.float64)
+    if coef is None:
+        spread = X.std(axis=0)
+        drawn = check_random_state(random_state).normal(size=X.shape[1])
+        weight = np.divide(drawn, spread, out=np.zeros_like(drawn), where=spread > 0)
+    else:
+        weight = check.vector("coef", coef, X.shape[1], finite=True)
+    return score_propensity(
+        X @ weight, y=y, frequency=frequency, strength=strength, minimum=minimum
+    )
+
+
+def group_propensity(groups: ArrayLike, frequencies: Mapping[Hashable, float]) -> Array:
+    """Propensities by group.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_samples,)
+        The group of each row: numbers or words.
+    frequencies : mapping
+        For each group the share of its positives to be labelled, above 0 and at most 1.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> from puforest.datasets import group_propensity
+    >>> group_propensity(["north", "south", "north"], {"north": 0.6, "south": 0.1})
+    array([0.6, 0.1, 0.6])
+    """
+    names, which = np.unique(column_or_1d(groups), return_inverse=True)
+    missing = [name for name in names.tolist() if name not in frequencies]
+    if missing:
+        raise ValueError(
+            f"frequencies has no entry for the group {missing[0]!r}: give one for each of "
+            f"{names.tolist()}"
+        )
+    for name, value in frequencies.items():
+        if not check.is_real(value) or not check.TINY < value <= 1:
+            raise ValueError(
+                f"frequencies must be above 0 and at most 1, got {value!r} for the group {name!r}"
+            )
+    return np.array([float(frequencies[name]) for name in names.tolist()])[which]

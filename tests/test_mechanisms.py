@@ -1,0 +1,114 @@
+"""Propensities that depend on the features."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_classification
+
+from puforest import PUExtraTreesClassifier
+from puforest.datasets import group_propensity, linear_propensity, make_pu, score_propensity
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    y = rng.random(1000) < 0.3
+    X = rng.normal(size=(1000, 4)) * [1, 10, 1, 1] + y[:, None]
+    return np.column_stack([X, np.ones(1000)]), y.astype(int)
+
+
+@pytest.mark.parametrize("frequency", [0.05, 0.3, 0.9])
+@pytest.mark.parametrize("strength", [-4.0, 0.0, 1.0, 50.0])
+def test_score_propensity(rows, frequency, strength):
+    X, y = rows
+    score = X[:, 1]
+    e = score_propensity(score, y=y, frequency=frequency, strength=strength)
+    assert_allclose(e[y == 1].mean(), frequency)
+    assert e.min() >= 0.01
+    assert e.max() <= 1
+    assert (np.sign(strength) * np.diff(e[np.argsort(score)]) >= 0).all()
+    if strength == 0:
+        assert_allclose(e, frequency)
+    everybody = score_propensity(score, frequency=frequency, strength=strength)
+    assert_allclose(everybody.mean(), frequency)
+    # Neither unit nor origin of the score matters.
+    assert_allclose(
+        score_propensity(3 * score - 7, frequency=frequency, strength=strength), everybody
+    )
+
+
+def test_strength_is_the_slope_of_the_log_odds(rows):
+    score = rows[0][:, 0]
+    e = score_propensity(score, strength=1.5, minimum=1e-6)
+    slope = np.polyfit(score / score.std(), np.log(e / (1 - e)), 1)[0]
+    assert slope == pytest.approx(1.5, rel=1e-3)
+
+
+def test_least_propensity(rows):
+    e = score_propensity(rows[0][:, 0], strength=20, minimum=0.2)
+    assert e.min() == pytest.approx(0.2, abs=1e-6)
+    assert e.mean() == pytest.approx(0.5)
+
+
+def test_equal_scores_are_labelled_completely_at_random():
+    assert_allclose(score_propensity(np.ones(5), frequency=0.3), 0.3)
+
+
+def test_linear_propensity(rows):
+    X, y = rows
+    e = linear_propensity(X, [0, 1, -2, 0, 0], y=y, frequency=0.2)
+    assert_allclose(e, score_propensity(X @ [0, 1, -2, 0, 0], y=y, frequency=0.2))
+    drawn = linear_propensity(X, random_state=0, frequency=0.2, strength=3.0, minimum=0.05)
+    assert drawn.mean() == pytest.approx(0.2)
+    assert drawn.min() >= 0.05
+    assert not np.allclose(drawn, linear_propensity(X, random_state=1, frequency=0.2))
+    # Drawn coefficients are for features of equal spread.
+    assert_allclose(
+        linear_propensity(X * [5, 1, 1, 1, 1], random_state=2), linear_propensity(X, random_state=2)
+    )
+
+
+def test_group_propensity():
+    assert_array_equal(group_propensity(["a", "b", "a"], {"a": 1.0, "b": 0.25}), [1, 0.25, 1])
+    assert_array_equal(group_propensity([7, 7, 3], {3: 0.5, 7: 0.1, 9: 1}), [0.1, 0.1, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: group_propensity(["a", "b"], {"a": 0.5}), "no entry for the group 'b'"),
+        (lambda: group_propensity(["a"], {"a": 0}), "above 0 and at most 1, got 0 for the group"),
+        (lambda: score_propensity([[1.0], [2.0]]), r"one number a row, got the shape \(2, 1\)"),
+        (lambda: score_propensity([1.0, 2.0], frequency=1.0), "frequency must be .* got 1.0"),
+        (lambda: score_propensity([1.0], frequency=0.1, minimum=0.2), "between 0.2 and 1, got 0.1"),
+        (lambda: score_propensity([1.0], minimum=0), "minimum must be a number between 0.0 and 1"),
+        (lambda: score_propensity([1.0], strength=np.inf), "strength must be a finite number"),
+        (lambda: score_propensity([1.0, 2.0], y=[0, 1, 1]), r"y must have the shape \(2,\)"),
+        (lambda: linear_propensity([[1.0, 2.0]], [1.0]), r"coef must have the shape \(2,\)"),
+    ],
+)
+def test_refuses(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_propensities_win_back_what_they_cost():
+    """Labels by a feature of the class mislead a forest that takes them as drawn at random."""
+    X, y = make_classification(
+        6000, 10, n_informative=5, n_redundant=0, class_sep=1.2, random_state=3
+    )
+    train = np.arange(6000) < 3000
+    e = linear_propensity(X, random_state=0, y=y, frequency=0.3, strength=2.5, minimum=0.05)
+    accuracy = {}
+    for name, propensity in (("at random", None), ("ignored", e), ("known", e)):
+        X_pu, labelled = make_pu(
+            X[train], y[train], n_labeled=400,
+            propensity=None if propensity is None else propensity[train],
+            scenario="single-training-set", random_state=0,
+        )  # fmt: skip
+        forest = PUExtraTreesClassifier(
+            y.mean(), scenario="single-training-set", min_samples_leaf=5, random_state=0
+        )
+        forest.fit(X_pu, labelled, propensity=e[train] if name == "known" else None)
+        accuracy[name] = forest.score(X[~train], y[~train])
+    assert accuracy["at random"] > accuracy["known"] > accuracy["ignored"] + 0.03, accuracy
