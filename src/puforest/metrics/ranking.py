@@ -1,0 +1,327 @@
+"""Judge scores as rankings: what the recall r and the called share q are at every threshold."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.isotonic import isotonic_regression
+
+from puforest._sample import PUSample
+from puforest.metrics._docs import documented
+from puforest.metrics._metric import (
+    Array,
+    Estimate,
+    Metric,
+    PriorMismatchWarning,
+    excess_warning,
+    judged,
+    score,
+)
+
+__all__ = [
+    "pu_average_precision_score",
+    "pu_precision_recall_curve",
+    "pu_roc_auc_score",
+    "pu_roc_curve",
+]
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Shares with a score of at least each threshold, from the highest threshold down.
+
+    Attributes
+    ----------
+    threshold : ndarray
+        The distinct scores.
+    r, q : ndarray
+        Shares of the positives and of the population from there up.
+    of_row : ndarray of int
+        Index of the threshold of each row.
+    """
+
+    threshold: Array
+    r: Array
+    q: Array
+    of_row: NDArray[np.intp]
+
+    def mismatch(self, sample: PUSample, prior: float) -> PriorMismatchWarning | None:
+        return excess_warning(
+            sample, prior, self.r, self.q, lambda k: f"Above a score of {self.threshold[k]:.4g}"
+        )
+
+    def precision(self, prior: float) -> Array:
+        """Precision, not yet clipped: infinite where only labelled rows are called positive."""
+        precision = np.full(len(self.q), np.inf)
+        np.divide(prior * self.r, self.q, out=precision, where=self.q > 0)
+        return precision
+
+    def false_positive_rate(self, prior: float) -> Array:
+        """The nearest curve that rises as thresholds fall, as false positive rates do."""
+        raw = (self.q - prior * self.r) / (1 - prior)
+        return np.asarray(isotonic_regression(raw, y_min=0, y_max=1), dtype=float)
+
+
+def thresholds(sample: PUSample, scores: Array) -> Thresholds:
+    distinct, index = np.unique(scores, return_inverse=True)
+    index = len(distinct) - 1 - index
+
+    def share(weight: Array) -> Array:
+        above = np.cumsum(np.bincount(index, weights=weight))
+        return np.minimum(above, 1.0)
+
+    return Thresholds(distinct[::-1], share(sample.positive), share(sample.population), index)
+
+
+def _middles(shares: Array) -> Array:
+    """Shares above each threshold, with half of those at it."""
+    return shares - np.diff(shares, prepend=0.0) / 2
+
+
+def _roc_auc(sample: PUSample, scores: Array, prior: float) -> Estimate:
+    """Chance that a positive scores above a row of the population, freed of the positives there.
+
+    What a row adds is its placement: the share of the other sample that it beats, or is beaten by.
+    """
+    at = thresholds(sample, scores)
+    beaten_by = _middles(at.r)[at.of_row] / (1 - prior)
+    beats = (1 - _middles(at.q)[at.of_row]) / (1 - prior)
+    value = sample.of_population(beaten_by) - prior / 2 / (1 - prior)
+    return Estimate(value, beats, beaten_by)
+
+
+def _average_precision(sample: PUSample, scores: Array, prior: float) -> Estimate:
+    """Mean over the positives of the precision at their scores, each clipped to 1.
+
+    With steps Δr, AP = Σ Δr · πr/q. A positive at one threshold adds its own precision, and adds
+    π/q to all precisions from there down; a row of the population takes πr/q² from these.
+    """
+    at = thresholds(sample, scores)
+    precision = at.precision(prior)
+    step = np.diff(at.r, prepend=0.0)
+    free = precision < 1
+    slope = np.divide(step, at.q, out=np.zeros(len(step)), where=free)
+
+    def from_there_down(by_threshold: Array) -> Array:
+        below: Array = np.cumsum(by_threshold[::-1])[::-1]
+        return below[at.of_row]
+
+    clipped = np.minimum(precision, 1)
+    on_population = from_there_down(-slope * np.where(free, precision, 0.0))
+    return Estimate(
+        float(step @ clipped),
+        clipped[at.of_row] + from_there_down(slope * prior),
+        on_population,
+        at.mismatch(sample, prior),
+    )
+
+
+ROC_AUC = Metric("pu_roc_auc", "score", _roc_auc)
+AVERAGE_PRECISION = Metric("pu_average_precision", "score", _average_precision)
+
+
+@documented
+def pu_roc_auc_score(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    prior: float,
+    scenario: str = "case-control",
+    sample_weight: ArrayLike | None = None,
+    propensity: ArrayLike | None = None,
+) -> float:
+    """Area under the ROC curve: (A - π/2) / (1 - π), where A is the area for P against U.
+
+    The prior scales the area but does not change which of two classifiers has the larger one.
+    Above 1 it is clipped, with a `PriorMismatchWarning`.
+
+    Parameters
+    ----------
+    %y_true, y_score, prior, scenario, sample_weight, propensity%
+
+    Returns
+    -------
+    float
+        A number between 0 and 1; 1/2 is chance.
+
+    Examples
+    --------
+    >>> from puforest.metrics import pu_roc_auc_score
+    >>> y_true, y_score = [1, 1, 0, 0, 0, 0], [0.9, 0.4, 0.8, 0.3, 0.2, 0.1]
+    >>> round(pu_roc_auc_score(y_true, y_score, prior=0.25), 3)
+    1.0
+    """
+    return score(
+        ROC_AUC,
+        y_true,
+        y_score,
+        prior=prior,
+        scenario=scenario,
+        sample_weight=sample_weight,
+        propensity=propensity,
+    )
+
+
+@documented
+def pu_average_precision_score(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    prior: float,
+    scenario: str = "case-control",
+    sample_weight: ArrayLike | None = None,
+    propensity: ArrayLike | None = None,
+) -> float:
+    """Average precision: the mean precision at the scores of the positives.
+
+    The precision at each threshold is clipped to 1, which makes the mean a little too small where
+    the top of the ranking is nearly pure. A `PriorMismatchWarning` comes only where some precision
+    is above 1 by more than chance explains.
+
+    Parameters
+    ----------
+    %y_true, y_score, prior, scenario, sample_weight, propensity%
+
+    Returns
+    -------
+    float
+        A number between 0 and 1; the prior is chance.
+
+    Examples
+    --------
+    >>> from puforest.metrics import pu_average_precision_score
+    >>> y_true, y_score = [1, 1, 0, 0, 0, 0], [0.9, 0.4, 0.8, 0.3, 0.2, 0.1]
+    >>> round(pu_average_precision_score(y_true, y_score, prior=0.25), 3)
+    1.0
+    """
+    return score(
+        AVERAGE_PRECISION,
+        y_true,
+        y_score,
+        prior=prior,
+        scenario=scenario,
+        sample_weight=sample_weight,
+        propensity=propensity,
+    )
+
+
+@documented
+def pu_roc_curve(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    prior: float,
+    scenario: str = "case-control",
+    sample_weight: ArrayLike | None = None,
+    propensity: ArrayLike | None = None,
+) -> tuple[Array, Array, Array]:
+    """False and true positive rates at all thresholds.
+
+    Estimated false positive rates need not rise where thresholds fall, but true ones do: the curve
+    is the isotonic regression of the estimates. A `PriorMismatchWarning` comes where they are below
+    0 by more than chance explains.
+
+    Parameters
+    ----------
+    %y_true, y_score, prior, scenario, sample_weight, propensity%
+
+    Returns
+    -------
+    fpr, tpr : ndarray of shape (n_thresholds,)
+        The rates, from (0, 0) to (1, 1).
+    thresholds : ndarray of shape (n_thresholds,)
+        Scores from which rows are called positive, falling; the first is infinite.
+
+    Examples
+    --------
+    >>> from puforest.metrics import pu_roc_curve
+    >>> fpr, tpr, _ = pu_roc_curve([1, 1, 0, 0, 0, 0], [4, 3, 4, 2, 1, 0], prior=0.25)
+    >>> tpr.tolist()
+    [0.0, 0.5, 1.0, 1.0, 1.0, 1.0]
+    """
+    at, known = _curve(
+        y_true, y_score, prior, scenario, sample_weight=sample_weight, propensity=propensity
+    )
+    fpr, tpr = roc_points(at, known)
+    return fpr, tpr, np.append(np.inf, at.threshold)
+
+
+def roc_points(at: Thresholds, prior: float) -> tuple[Array, Array]:
+    """False and true positive rates, from (0, 0)."""
+    return np.append(0.0, at.false_positive_rate(prior)), np.append(0.0, at.r)
+
+
+@documented
+def pu_precision_recall_curve(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    prior: float,
+    scenario: str = "case-control",
+    sample_weight: ArrayLike | None = None,
+    propensity: ArrayLike | None = None,
+) -> tuple[Array, Array, Array]:
+    """Precision and recall at all thresholds.
+
+    Precisions are clipped to 1. A `PriorMismatchWarning` comes where one is above 1 by more than
+    chance explains.
+
+    Parameters
+    ----------
+    %y_true, y_score, prior, scenario, sample_weight, propensity%
+
+    Returns
+    -------
+    precision, recall : ndarray of shape (n_thresholds + 1,)
+        Recall falls; the last point is precision 1 at recall 0, as in scikit-learn.
+    thresholds : ndarray of shape (n_thresholds,)
+        Scores from which rows are called positive, rising.
+
+    Examples
+    --------
+    >>> from puforest.metrics import pu_precision_recall_curve
+    >>> precision, recall, thresholds = pu_precision_recall_curve(
+    ...     [1, 1, 0, 0, 0, 0], [4, 3, 4, 2, 1, 0], prior=0.25
+    ... )
+    >>> precision.tolist()
+    [0.25, 0.3333333333333333, 0.5, 1.0, 0.5, 1.0]
+    """
+    at, known = _curve(
+        y_true, y_score, prior, scenario, sample_weight=sample_weight, propensity=propensity
+    )
+    precision, recall = precision_recall_points(at, known)
+    return precision, recall, at.threshold[::-1]
+
+
+def precision_recall_points(at: Thresholds, prior: float) -> tuple[Array, Array]:
+    """Precision and recall, recall falling to 0."""
+    precision = np.minimum(at.precision(prior), 1)
+    return np.append(precision[::-1], 1.0), np.append(at.r[::-1], 0.0)
+
+
+def _curve(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    prior: float,
+    scenario: str,
+    *,
+    sample_weight: ArrayLike | None,
+    propensity: ArrayLike | None,
+) -> tuple[Thresholds, float]:
+    rows = judged(
+        ROC_AUC,
+        y_true,
+        y_score,
+        prior=prior,
+        scenario=scenario,
+        sample_weight=sample_weight,
+        propensity=propensity,
+    )
+    at = thresholds(rows.sample, rows.values)
+    mismatch = at.mismatch(rows.sample, rows.prior)
+    if mismatch is not None:
+        warnings.warn(mismatch, stacklevel=3)
+    return at, rows.prior

@@ -1,0 +1,156 @@
+"""All that can be said about a classifier, as one table."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from puforest._sample import pu_sample
+from puforest.metrics._docs import documented
+from puforest.metrics._metric import Judged, PriorMismatchWarning, read_values
+from puforest.metrics._registry import METRICS
+from puforest.metrics.intervals import Interval, IntervalSettings, estimate_interval
+from puforest.metrics.trivial import Triviality, triviality
+
+__all__ = ["ClassificationReport", "pu_classification_report"]
+
+
+@dataclass(frozen=True)
+class ClassificationReport:
+    """Metrics with intervals; prints as a table.
+
+    Attributes
+    ----------
+    metrics : dict of str to Interval
+        The metrics by name.
+    trivial : Triviality
+        Whether the classifier is trivial.
+    notes : tuple of str
+        What the user should know about single values.
+    prior : float
+        The class prior in use.
+    scenario : str
+        How the rows came about.
+    n_labelled, n_unlabelled : int
+        Numbers of rows.
+    """
+
+    metrics: Mapping[str, Interval]
+    trivial: Triviality
+    notes: tuple[str, ...]
+    prior: float
+    scenario: str
+    n_labelled: int
+    n_unlabelled: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain dictionaries, numbers and strings."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in self.metrics)
+        first = next(iter(self.metrics.values()))
+        bounds = f"{100 * first.confidence:g} % interval"
+        lines = [
+            f"{self.n_labelled} labelled and {self.n_unlabelled} unlabelled rows, "
+            f"scenario {self.scenario}, prior {self.prior:g}",
+            "",
+            f"{'':{width}}  {'value':>7}  {bounds:>16}",
+        ]
+        lines += [
+            f"{name:{width}}  {i.value:7.4f}  {f'{i.low:.4f} to {i.high:.4f}':>16}"
+            for name, i in self.metrics.items()
+        ]
+        remarks = [*([self.trivial.message] if self.trivial else []), *self.notes]
+        if remarks:
+            lines += ["", *(f"! {remark}" for remark in remarks)]
+        return "\n".join(lines)
+
+
+@documented
+def pu_classification_report(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    y_score: ArrayLike | None = None,
+    *,
+    prior: float,
+    scenario: str = "case-control",
+    sample_weight: ArrayLike | None = None,
+    propensity: ArrayLike | None = None,
+    confidence: float = 0.95,
+    method: str = "formula",
+    prior_interval: tuple[float, float] | None = None,
+    n_resamples: int = 999,
+    random_state: int | np.random.RandomState | None = None,
+) -> ClassificationReport:
+    """All metrics with intervals, and whether the classifier is trivial.
+
+    The intervals take the prior as known, unless `prior_interval` is given. Values that had to be
+    clipped are noted, with one `PriorMismatchWarning` for all.
+
+    Parameters
+    ----------
+    %y_true, y_pred%
+    y_score : array-like of shape (n_samples,), optional
+        Scores, for the metrics of rankings. If all are within [0, 1] they are taken as
+        probabilities, for the Brier score, the log-loss and the calibration error too.
+    %prior, scenario, sample_weight, propensity, confidence, method, prior_interval, n_resamples%
+    %random_state%
+
+    Returns
+    -------
+    ClassificationReport
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from puforest.metrics import pu_classification_report
+    >>> y_true = np.repeat([1, 0], [100, 400])
+    >>> y_pred = np.concatenate([np.repeat([1, 0], [80, 20]), np.repeat([1, 0], [120, 280])])
+    >>> print(pu_classification_report(y_true, y_pred, prior=0.3))
+    100 labelled and 400 unlabelled rows, scenario case-control, prior 0.3
+    <BLANKLINE>
+                              value     95 % interval
+    pu_precision             0.8000  0.6569 to 0.9431
+    pu_recall                0.8000  0.7216 to 0.8784
+    pu_f1                    0.8000  0.7014 to 0.8986
+    pu_false_positive_rate   0.0857  0.0133 to 0.1581
+    pu_accuracy              0.8800  0.8150 to 0.9450
+    pu_balanced_accuracy     0.8571  0.7926 to 0.9217
+    lee_liu                  2.1333  1.6072 to 2.6595
+    """
+    sample = pu_sample(
+        y_true, scenario=scenario, sample_weight=sample_weight, propensity=propensity
+    )
+    settings = IntervalSettings(confidence, method, prior_interval, n_resamples, random_state)
+    known = sample.class_prior(prior)
+    values = {"prediction": read_values("prediction", y_true, y_pred)}
+    if y_score is not None:
+        values["score"] = read_values("score", y_true, y_score)
+        if ((values["score"] >= 0) & (values["score"] <= 1)).all():
+            values["probability"] = values["score"]
+    metrics, notes = {}, []
+    mismatch = False
+    for metric in METRICS.values():
+        if metric.reads in values:
+            rows = Judged(sample, values[metric.reads], known)
+            found, metrics[metric.name] = estimate_interval(metric, rows, settings)
+            if found.warning is not None:
+                notes.append(str(found.warning))
+                mismatch |= isinstance(found.warning, PriorMismatchWarning)
+    if mismatch:
+        warnings.warn(PriorMismatchWarning("\n".join(notes)), stacklevel=2)
+    return ClassificationReport(
+        metrics,
+        triviality(Judged(sample, values["prediction"], known)),
+        tuple(notes),
+        known,
+        scenario,
+        int(sample.labelled.sum()),
+        int((~sample.labelled).sum()),
+    )
