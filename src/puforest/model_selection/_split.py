@@ -1,0 +1,257 @@
+"""Splits that keep labelled and unlabelled rows in proportion, and copies of a row together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_array
+
+from puforest import _validation as check
+
+__all__ = ["PUShuffleSplit", "PUStratifiedKFold", "pu_train_test_split"]
+
+Rows = NDArray[np.intp]
+
+
+def copy_groups(X: check.MatrixLike) -> Rows:
+    """A number for each row; equal rows have equal numbers."""
+    with check.data_errors("X"):
+        table = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
+    # Rows are compared as bytes, in which 0.0 and -0.0 would differ.
+    table = np.ascontiguousarray(table + 0.0)
+    whole = table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1]))).ravel()
+    return np.unique(whole, return_inverse=True)[1].ravel()
+
+
+def labelled_copies(X: check.MatrixLike, labelled: NDArray[np.bool_]) -> int:
+    """How many labelled rows stand among the unlabelled ones again."""
+    group = copy_groups(X)
+    return int(np.isin(group[labelled], group[~labelled]).sum())
+
+
+class _PUSplit:
+    """Lets a stratified splitter of scikit-learn split rows by label, copies together."""
+
+    group_copies: bool
+
+    def split(
+        self, X: check.MatrixLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Iterator[tuple[Rows, Rows]]:
+        """Indices of the training and the test rows of each split.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Two values, the larger for labelled rows.
+        groups : ignored
+            There for compatibility.
+
+        Yields
+        ------
+        train, test : ndarray
+            Row numbers.
+        """
+        with check.data_errors("y"):
+            _, labelled = check.labels(column_or_1d(y), "labelled", "unlabelled")
+        check_consistent_length(X, labelled)
+        if not check.boolean("group_copies", self.group_copies):
+            self._require_enough(labelled.sum(), (~labelled).sum())
+            yield from self._strata(labelled, groups)
+            return
+        group = copy_groups(X)
+        with_label = np.bincount(group, weights=labelled) > 0
+        with_unlabelled = np.bincount(group, weights=~labelled) > 0
+        self._require_enough(with_label.sum(), with_unlabelled.sum())
+        for train, test in self._strata(with_label, groups):
+            yield np.flatnonzero(np.isin(group, train)), np.flatnonzero(np.isin(group, test))
+
+    def _strata(self, stratum: NDArray[np.bool_], groups: Any) -> Iterator[tuple[Rows, Rows]]:
+        return cast(
+            Iterator[tuple[Rows, Rows]],
+            super().split(np.zeros(len(stratum)), stratum, groups),  # type: ignore[misc]
+        )
+
+    def _require_enough(self, labelled: int, unlabelled: int) -> None:
+        """Refuse to split so few rows of a kind that a part would go without."""
+        parts = self.n_splits if isinstance(self, StratifiedKFold) else 2
+        distinct = "distinct " if self.group_copies else ""
+        for kind, number in (("labelled", labelled), ("unlabelled", unlabelled)):
+            if number < parts:
+                name = f"n_splits={parts}" if isinstance(self, StratifiedKFold) else "two parts"
+                raise ValueError(
+                    f"y has {number} {distinct}{kind} rows, too few for {name}: each part needs "
+                    "at least one. Ask for fewer folds, or judge a forest by its out-of-bag "
+                    "answers."
+                )
+
+
+class PUStratifiedKFold(_PUSplit, StratifiedKFold):
+    """Folds with the same share of labelled rows in each.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds.
+    shuffle : bool, default=True
+        Whether to draw the rows of a fold at random. PU data often comes sorted, labelled rows
+        first.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+    group_copies : bool, default=False
+        Whether equal rows go into the same fold. Needed where labelled rows stand among the
+        unlabelled ones again, as in the data of the paper: else one copy is learnt from while the
+        other is judged. Proportions then hold for distinct rows.
+
+    See Also
+    --------
+    PUShuffleSplit : Random splits, which may overlap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from puforest.model_selection import PUStratifiedKFold
+    >>> X, y = np.arange(20).reshape(10, 2), np.array([1, 1, 0, 0, 0, 0, 0, 0, 0, 0])
+    >>> folds = PUStratifiedKFold(2, random_state=0).split(X, y)
+    >>> [y[test].tolist() for train, test in folds]
+    [[1, 0, 0, 0, 0], [1, 0, 0, 0, 0]]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        shuffle: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        group_copies: bool = False,
+    ) -> None:
+        super().__init__(n_splits=n_splits, shuffle=shuffle, random_state=random_state)
+        self.group_copies = group_copies
+
+
+class PUShuffleSplit(_PUSplit, StratifiedShuffleSplit):
+    """Random splits with the same share of labelled rows on both sides.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+        Number of splits.
+    test_size : int, float or None, default=None
+        Rows to judge by: a number, a share, or (None) the complement of `train_size`, or a tenth.
+        With ``group_copies=True`` it counts distinct rows.
+    train_size : int, float or None, default=None
+        Rows to learn from, likewise.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws.
+    group_copies : bool, default=False
+        Whether equal rows stay on the same side; see `PUStratifiedKFold`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from puforest.model_selection import PUShuffleSplit
+    >>> X, y = np.arange(20).reshape(10, 2), np.array([1, 1, 1, 1, 0, 0, 0, 0, 0, 0])
+    >>> splits = PUShuffleSplit(2, test_size=0.5, random_state=0).split(X, y)
+    >>> [y[test].tolist().count(1) for train, test in splits]
+    [2, 2]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 10,
+        *,
+        test_size: int | float | None = None,
+        train_size: int | float | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        group_copies: bool = False,
+    ) -> None:
+        super().__init__(
+            n_splits=n_splits,
+            test_size=test_size,
+            train_size=train_size,
+            random_state=random_state,
+        )
+        self.group_copies = group_copies
+
+
+def pu_train_test_split(
+    X: check.MatrixLike,
+    y: ArrayLike,
+    *more: Any,
+    test_size: int | float | None = None,
+    train_size: int | float | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    group_copies: bool = False,
+) -> list[Any]:
+    """Split rows in two, with the same share of labelled rows in both parts.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The rows.
+    y : array-like of shape (n_samples,)
+        Two values, the larger for labelled rows.
+    *more : array-like of length n_samples
+        What else to split, such as sample weights.
+    test_size : int, float or None, default=None
+        Rows of the second part: a number, a share, or (None) the complement of `train_size`, or
+        a quarter. With ``group_copies=True`` it counts distinct rows.
+    train_size : int, float or None, default=None
+        Rows of the first part, likewise.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+    group_copies : bool, default=False
+        Whether equal rows stay in the same part; see `PUStratifiedKFold`.
+
+    Returns
+    -------
+    list
+        ``[X_train, X_test, y_train, y_test, ...]``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from puforest.model_selection import pu_train_test_split
+    >>> X, y = np.arange(16).reshape(8, 2), [1, 1, 1, 1, 0, 0, 0, 0]
+    >>> X_train, X_test, y_train, y_test = pu_train_test_split(X, y, random_state=0)
+    >>> len(y_train), sorted(y_test.tolist())
+    (6, [0, 1])
+    """
+    if test_size is None and train_size is None:
+        test_size = 0.25
+    splitter = PUShuffleSplit(
+        1,
+        test_size=test_size,
+        train_size=train_size,
+        random_state=random_state,
+        group_copies=group_copies,
+    )
+    arrays = (X, y, *more)
+    check_consistent_length(*arrays)
+    parts = next(splitter.split(X, y))
+    return [_rows(array, part) for array in arrays for part in parts]
+
+
+def _rows(array: Any, rows: Rows) -> Any:
+    if hasattr(array, "iloc"):
+        return array.iloc[rows]
+    if sp.issparse(array):
+        return array.tocsr()[rows]
+    return (array if hasattr(array, "__array__") else np.asarray(array))[rows]
+
+
+def pu_cv(cv: Any) -> Any:
+    """A splitter: None and numbers are folds that keep the share of labelled rows.
+
+    Their seed is fixed, so that all that is compared is compared on the same folds.
+    """
+    if cv is None or check.is_integer(cv):
+        return PUStratifiedKFold(5 if cv is None else cv, random_state=0)
+    return check_cv(cv)

@@ -1,0 +1,316 @@
+"""Calibration to the class, checked against the truth of simulated data."""
+
+import calibration as benchmark
+import machine
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier, PURandomForestClassifier
+from puforest._sample import pu_sample
+from puforest.calibration import METHODS, PUCalibratedClassifier, fit_isotonic, fit_sigmoid
+from puforest.model_selection import PUShuffleSplit, PUStratifiedKFold, cross_validate
+
+SCENARIOS = ["case-control", "single-training-set"]
+SLOPE, INTERCEPT = 2.0, -0.5
+
+
+def draw(n, scenario, seed=0, frequency=0.5, propensity=None):
+    """Scores with P(positive) = expit(SLOPE s + INTERCEPT), PU labels and the true prior."""
+    rng = np.random.default_rng(seed)
+    s = rng.normal(size=2 * n)
+    y = rng.random(2 * n) < expit(SLOPE * s + INTERCEPT)
+    e = np.full(2 * n, frequency) if propensity is None else propensity(s)
+    labelled = y & (rng.random(2 * n) < e)
+    if scenario == "case-control":
+        first = np.arange(2 * n) < n
+        keep = ~first | labelled
+        labelled &= first
+        return s[keep], labelled[keep].astype(int), e[keep]
+    return s[:n], labelled[:n].astype(int), e[:n]
+
+
+GRID = np.linspace(-4, 4, 100_001)
+MASS = np.exp(-(GRID**2) / 2) / np.exp(-(GRID**2) / 2).sum()
+TRUTH = expit(SLOPE * GRID + INTERCEPT)
+PRIOR = float(MASS @ TRUTH)
+
+
+# The maps
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_sigmoid_recovers_the_posterior(scenario):
+    s, labelled, _ = draw(100_000, scenario)
+    sigmoid = fit_sigmoid(s, pu_sample(labelled, scenario=scenario), PRIOR)
+    assert_allclose([sigmoid.slope, sigmoid.intercept], [SLOPE, INTERCEPT], atol=0.07)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_isotonic_approaches_the_posterior(scenario):
+    errors = []
+    for n in (1000, 100_000):
+        s, labelled, _ = draw(n, scenario)
+        p = fit_isotonic(s, pu_sample(labelled, scenario=scenario), PRIOR).predict(GRID)
+        assert (np.diff(p) >= 0).all()
+        errors.append(MASS @ np.abs(p - TRUTH))
+    assert errors[1] < 0.02
+    assert errors[1] < errors[0] / 3
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_propensities_correct_selective_labels(method):
+    s, labelled, e = draw(100_000, "single-training-set", propensity=lambda s: expit(1 + s))
+    errors = []
+    for propensity in (e, None):
+        sample = pu_sample(labelled, scenario="single-training-set", propensity=propensity)
+        p = METHODS[method](s, sample, PRIOR).predict(GRID)
+        errors.append(MASS @ np.abs(p - TRUTH))
+    assert errors[0] < 0.02 < errors[1] / 2
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_are_repeated_rows(method, scenario):
+    s, labelled, _ = draw(300, scenario)
+    weight = np.random.default_rng(1).integers(1, 4, len(s))
+    weighted = pu_sample(labelled, scenario=scenario, sample_weight=weight)
+    repeated = pu_sample(labelled.repeat(weight), scenario=scenario)
+    # Twice the rows count as more evidence against the prior on the slope, by next to nothing.
+    assert_allclose(
+        METHODS[method](s, weighted, PRIOR).predict(GRID),
+        METHODS[method](s.repeat(weight), repeated, PRIOR).predict(GRID),
+        atol=1e-3,
+    )
+
+
+def test_labelled_rows_are_pooled_with_the_next_unlabelled_ones():
+    score = np.array([0.0, 1, 2, 0.5, 3])
+    sample = pu_sample([0, 0, 0, 1, 1])
+    isotonic = fit_isotonic(score, sample, 0.4)
+    assert_allclose(isotonic.predict(np.array([-1.0, 0, 1, 2, 5])), [0, 0, 0.6, 0.6, 0.6])
+    assert_allclose(fit_isotonic(score, sample, 0.8).predict(np.array([1.0, 2])), 1)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_isotonic_is_the_least_pu_brier_score(scenario):
+    s, labelled, _ = draw(500, scenario)
+    sample = pu_sample(labelled, scenario=scenario)
+
+    def brier(p):
+        return sample.of_population(p**2) - 2 * PRIOR * sample.of_positives(p)
+
+    # Labelled rows above all others may have 1 in the optimum; here they share with the highest.
+    s = np.minimum(s, s[sample.population > 0].max())
+    p = fit_isotonic(s, sample, PRIOR).predict(s)
+    rng = np.random.default_rng(0)
+    order = np.argsort(s)
+    for _ in range(200):
+        other = np.empty_like(p)
+        other[order] = np.sort(
+            np.clip(p + rng.normal(scale=rng.choice([0.01, 0.1]), size=len(p)), 0, 1)
+        )
+        assert brier(p) <= brier(other)
+    assert brier(p) <= brier(fit_sigmoid(s, sample, PRIOR).predict(s))
+
+
+def test_sigmoid_is_finite_where_labelled_rows_separate_and_flat_where_they_score_low():
+    score = np.concatenate([np.linspace(2, 3, 50), np.linspace(-1, 1, 200)])
+    sample = pu_sample(np.repeat([1, 0], [50, 200]))
+    apart = fit_sigmoid(score, sample, 0.3)
+    assert 0 < apart.slope < np.inf
+    assert_allclose(apart.predict(score[:50]), 1, atol=0.01)
+    reversed_ = fit_sigmoid(-score, sample, 0.3)
+    assert reversed_.slope == 0
+    assert_allclose(reversed_.predict(score), 0.3, atol=1e-6)
+    constant = fit_sigmoid(np.zeros(250), sample, 0.3)
+    assert_allclose(constant.predict(np.zeros(3)), 0.3, atol=1e-6)
+
+
+# The classifier
+
+
+def clouds(n, scenario, seed=0, prior=0.3):
+    """Two clouds as PU data: X, labels and truth."""
+    rng = np.random.default_rng(seed)
+    extra = n // 4 if scenario == "case-control" else 0
+    y = np.concatenate([np.ones(extra), rng.random(n) < prior]).astype(int)
+    X = rng.normal(size=(len(y), 4)) + y[:, None]
+    if extra:
+        return X, np.repeat([1, 0], [extra, n]), y
+    return X, y & (rng.random(n) < 0.7), y
+
+
+def forest(scenario="case-control", **params):
+    defaults = {"prior": 0.3, "n_estimators": 50, "oob_score": True, "random_state": 0}
+    return PURandomForestClassifier(**(defaults | params), scenario=scenario)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("cv", [5, "oob", "prefit"])
+@pytest.mark.parametrize("method", METHODS)
+def test_calibrated_to_the_class(scenario, cv, method):
+    X, labelled, _ = clouds(4000, scenario)
+    X_test, _, y_test = clouds(10_000, "single-training-set", seed=1)
+    model = PUCalibratedClassifier(forest(scenario), method=method, cv=cv)
+    if cv == "prefit":
+        model.estimator.fit(*clouds(4000, scenario, seed=2)[:2])
+    p = model.fit(X, labelled).predict_proba(X_test)
+    raw = model.estimator_.predict_proba(X_test)
+    assert_allclose(p.sum(axis=1), 1)
+    error, raw_error = (benchmark.calibration_error(a[:, 1], y_test) for a in (p, raw))
+    assert error < 0.035
+    assert error < raw_error / 2
+    assert_array_equal(model.predict(X_test), p[:, 1] > 0.5)
+    assert (model.prior_, model.scenario_) == (0.3, scenario)
+    assert_array_equal(model.classes_, [0, 1])
+    assert model.n_features_in_ == 4
+
+
+def test_scores_come_from_where_cv_says():
+    X, labelled, _ = clouds(300, "case-control")
+    sample = pu_sample(labelled)
+    fitted = forest().fit(X, labelled)
+    folds = np.empty(len(X))
+    for train, test in PUStratifiedKFold(3, random_state=0).split(X, labelled):
+        folds[test] = clone(forest()).fit(X[train], labelled[train]).decision_function(X[test])
+    for cv, score in (("oob", fitted.oob_decision_function_), (3, folds)):
+        model = PUCalibratedClassifier(forest(), cv=cv).fit(X, labelled)
+        assert model.calibrator_ == fit_sigmoid(score, sample, 0.3)
+        assert_array_equal(model.estimator_.decision_function(X), fitted.decision_function(X))
+
+
+def test_rows_without_out_of_bag_answer_are_left_out():
+    X, labelled, _ = clouds(300, "single-training-set")
+    model = PUCalibratedClassifier(forest("single-training-set", n_estimators=4), cv="oob")
+    with pytest.warns(UserWarning, match="seen by every tree"):
+        model.fit(X, labelled)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_other_classifiers_and_pipelines():
+    X, labelled, _ = clouds(4000, "case-control")
+    X_test, _, y_test = clouds(10_000, "single-training-set", seed=1)
+    logistic = make_pipeline(StandardScaler(), LogisticRegression())
+    tree = PUDecisionTreeClassifier(prior=0.3, min_samples_leaf=100, voting="soft", random_state=0)
+    for estimator, params in (
+        (logistic, {"prior": 0.3, "scenario": "case-control"}),
+        (make_pipeline(StandardScaler(), tree), {}),
+        (forest(risk="pn", prior=None), {"prior": 0.3, "cv": "oob"}),
+    ):
+        model = PUCalibratedClassifier(estimator, **params).fit(X, np.array(["a", "b"])[labelled])
+        assert_array_equal(model.classes_, ["a", "b"])
+        p = model.predict_proba(X_test)[:, 1]
+        assert benchmark.calibration_error(p, y_test) < 0.04
+        assert ((model.predict(X_test) == "b") == y_test).mean() > 0.8
+
+
+def test_weights_and_propensities_reach_estimator_and_map():
+    X, labelled, _ = clouds(400, "single-training-set")
+    rng = np.random.default_rng(0)
+    rows = {"sample_weight": rng.integers(1, 4, len(X)), "propensity": rng.uniform(0.3, 1, len(X))}
+    base = forest("single-training-set")
+    fitted = clone(base).fit(X, labelled, **rows)
+    sample = pu_sample(labelled, scenario="single-training-set", **rows)
+    model = PUCalibratedClassifier(base, cv="oob").fit(X, labelled, **rows)
+    assert model.calibrator_ == fit_sigmoid(fitted.oob_decision_function_, sample, 0.3)
+    by_folds = PUCalibratedClassifier(base, cv=3).fit(X, labelled, **rows)
+    assert by_folds.calibrator_ != PUCalibratedClassifier(base, cv=3).fit(X, labelled).calibrator_
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = PUCalibratedClassifier(base, cv=3).fit(X, labelled, **rows)
+    assert routed.calibrator_ == by_folds.calibrator_
+
+
+def test_scored_by_pu_metrics():
+    X, labelled, _ = clouds(1000, "case-control")
+    base = forest(n_estimators=20, oob_score=False)
+    calibrated = PUCalibratedClassifier(base, cv=3, scenario="case-control")
+    scores = [
+        cross_validate(model, X, labelled, scoring="pu_brier", cv=3)["test_score"].mean()
+        for model in (base, calibrated)
+    ]
+    assert scores[1] > scores[0]
+
+
+def test_an_estimator_that_has_learnt_nothing_is_told():
+    X, labelled, _ = clouds(300, "case-control")
+    upside_down = LogisticRegression().fit(X, 1 - labelled)
+    model = PUCalibratedClassifier(upside_down, cv="prefit", prior=0.3, scenario="case-control")
+    with pytest.warns(UserWarning, match="labelled rows score no higher than others"):
+        model.fit(X, labelled)
+    assert_allclose(model.predict_proba(X)[:, 1], 0.3, atol=1e-6)
+
+
+def test_refuses():
+    X, labelled, _ = clouds(200, "case-control")
+
+    def refused(match, estimator=None, error=ValueError, y=labelled, **params):
+        model = PUCalibratedClassifier(forest() if estimator is None else estimator, **params)
+        with pytest.raises(error, match=match):
+            model.fit(X, y)
+
+    refused("method must be one of", method="beta")
+    refused(r"cv must be one of \['oob', 'prefit'\]", cv="loo")
+    refused("needs a forest with oob_score=True", forest(oob_score=False), cv="oob")
+    refused("cv='oob' needs a forest", LogisticRegression(), TypeError, cv="oob")
+    refused("prior=None: LogisticRegression", LogisticRegression(), scenario="case-control")
+    refused("prior=None: PURandomForest", forest(risk="pn"), cv="oob")
+    refused("scenario=None: LogisticRegression", LogisticRegression(), prior=0.3)
+    refused("scenario must be one of", scenario="both")
+    refused("is impossible with", prior=0.1, scenario="single-training-set")
+    refused("only works for partitions", cv=PUShuffleSplit(2, test_size=0.5))
+    refused("is not fitted yet", cv="prefit", error=sklearn.exceptions.NotFittedError)
+    refused("only one class", y=np.zeros(len(X)))
+    with pytest.raises(sklearn.exceptions.NotFittedError):
+        PUCalibratedClassifier(forest()).predict(X)
+
+
+CHECKED = [
+    PUCalibratedClassifier(PUExtraTreesClassifier(prior=0.5, n_estimators=5), cv=2),
+    PUCalibratedClassifier(
+        PURandomForestClassifier(prior=0.5, n_estimators=50, oob_score=True),
+        method="isotonic",
+        cv="oob",
+    ),
+]
+
+
+def expected_failures(model):
+    if model.cv == "oob":
+        why = "a bootstrap sample of weighted rows is another sample than that of repeated rows"
+    else:
+        why = "repeated rows are dealt to other folds"
+    return {"check_sample_weight_equivalence_on_dense_data": why}
+
+
+@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+def test_benchmark(tmp_path):
+    arguments = ["--workloads", "synthetic-2000x8", "--draws", "2", "--trees", "20", "--folds", "2"]
+    benchmark.main([*arguments, "--out", str(tmp_path)])
+    records = machine.read_lines(tmp_path / "calibration.jsonl")
+    assert len(records) == 2 * 2 * 5
+    text = (tmp_path / "calibration.md").read_text()
+    assert "| sigmoid | out of bag |" in text
+    assert "| isotonic | 2 folds |" in text
+
+
+def test_separate_samples_have_the_prior_they_state():
+    workload = benchmark.load("synthetic-4000x4", None)
+    X, labelled = benchmark.separate_samples(workload, 1000, seed=0)
+    assert (labelled.sum(), (labelled == 0).sum()) == (workload.n_labelled, 1000)
+    assert len(np.unique(X, axis=0)) == len(X)
+    truth = {row.tobytes(): y for row, y in zip(workload.X, workload.y, strict=True)}
+    classes = np.array([truth[row.tobytes()] for row in X])
+    assert classes[labelled == 1].all()
+    assert_allclose(classes[labelled == 0].mean(), workload.prior, atol=5e-4)

@@ -1,0 +1,469 @@
+"""Splits, cross-validation, out-of-bag risks and what hangs on the prior."""
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import cross_validate as sklearn_cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from puforest import PUExtraTreesClassifier, PURandomForestClassifier
+from puforest.datasets import make_pu
+from puforest.metrics import pu_f1_score
+from puforest.model_selection import (
+    PUShuffleSplit,
+    PUStratifiedKFold,
+    cross_val_score,
+    cross_validate,
+    oob_risk,
+    prior_sensitivity,
+    pu_train_test_split,
+)
+from puforest.plots.sensitivity import plot_prior_sensitivity
+from puforest.risk import LOSSES, loss_value
+
+SCENARIOS = ["case-control", "single-training-set"]
+
+
+def draw(n, scenario, seed=0, prior=0.4, label_frequency=0.3, shift=1.5):
+    """PU data of two clouds, labelled rows of case-control data in addition: X, labels, truth."""
+    rng = np.random.default_rng(seed)
+    extra = int(n * prior * label_frequency) if scenario == "case-control" else 0
+    y = np.concatenate([np.ones(extra), rng.random(n) < prior]).astype(int)
+    X = rng.normal(size=(len(y), 3)) + shift * y[:, None]
+    labelled = (np.arange(len(y)) < extra).astype(int)
+    if not extra:
+        labelled = (y & (rng.random(n) < label_frequency)).astype(int)
+    return X, labelled, y
+
+
+def forest(scenario="case-control", **params):
+    defaults = {"prior": 0.4, "n_estimators": 30, "random_state": 0}
+    return PURandomForestClassifier(**(defaults | params), scenario=scenario)
+
+
+# Splits
+
+
+@pytest.mark.parametrize("coding", [(0, 1), (-1, 1), (False, True), ("a", "b")])
+def test_folds_keep_proportions_and_cover_every_row_once(coding):
+    y = np.array(coding)[np.repeat([1, 0], [23, 77])]
+    X = np.arange(100)[:, None]
+    tests = [test for _, test in PUStratifiedKFold(5, random_state=0).split(X, y)]
+    assert_array_equal(np.sort(np.concatenate(tests)), np.arange(100))
+    assert {np.count_nonzero(y[test] == coding[1]) for test in tests} == {4, 5}
+
+
+def test_shuffling_is_seeded_and_can_be_turned_off():
+    X, y = np.arange(40)[:, None], np.repeat([1, 0], 20)
+
+    def tests(**params):
+        return [test.tolist() for _, test in PUStratifiedKFold(4, **params).split(X, y)]
+
+    assert tests(random_state=0) == tests(random_state=0) != tests(random_state=1)
+    assert tests(shuffle=False)[0] == [0, 1, 2, 3, 4, 20, 21, 22, 23, 24]
+
+
+@pytest.mark.parametrize(
+    "splitter",
+    [
+        PUStratifiedKFold(5, group_copies=True, random_state=0),
+        PUShuffleSplit(5, test_size=0.2, group_copies=True, random_state=0),
+    ],
+)
+def test_copies_stay_together(splitter):
+    rng = np.random.default_rng(0)
+    X, labelled = make_pu(rng.normal(size=(500, 2)), np.repeat([0, 1], 250), n_labeled=100)
+    copies_apart = []
+    for group_copies in (True, False):
+        splitter.group_copies = group_copies
+        for train, test in splitter.split(X, labelled):
+            assert len(np.intersect1d(train, test)) == 0
+            assert_allclose(labelled[test].mean(), 1 / 6, atol=0.02)
+            apart = np.isin(X[train, 0], X[test, 0]).sum()
+            copies_apart.append((group_copies, bool(apart)))
+    assert set(copies_apart) == {(True, False), (False, True)}
+
+
+def test_equal_rows_are_equal_whatever_their_zeros_and_gaps():
+    X = np.array([[0.0, np.nan], [-0.0, np.nan]] * 2 + [[i, 1.0] for i in range(8)])
+    y = np.array([1, 0] * 6)
+    for train, test in PUStratifiedKFold(2, group_copies=True, random_state=0).split(X, y):
+        assert np.isin([0, 1, 2, 3], train).sum() in (0, 4)
+        assert len(train) + len(test) == 12
+
+
+def test_splitters_refuse():
+    X, y = np.arange(20.0)[:, None], np.repeat([1, 0], [3, 17])
+    with pytest.raises(ValueError, match="y has 3 labelled rows, too few for n_splits=5"):
+        next(PUStratifiedKFold().split(X, y))
+    with pytest.raises(ValueError, match="y has 1 distinct labelled rows"):
+        next(PUStratifiedKFold(2, group_copies=True).split(np.zeros((20, 1)), y))
+    with pytest.raises(ValueError, match="y has 1 labelled rows, too few for two parts"):
+        next(PUShuffleSplit(2, test_size=0.5).split(X, np.arange(20) == 3))
+    with pytest.raises(ValueError, match="only one class"):
+        next(PUStratifiedKFold().split(X, np.zeros(20)))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        next(PUStratifiedKFold(2).split(X[:5], y))
+    with pytest.raises(TypeError, match="group_copies must be True or False"):
+        next(PUStratifiedKFold(2, group_copies="yes").split(X, y))
+    with pytest.raises(TypeError, match="X"):
+        next(PUStratifiedKFold(2, group_copies=True).split(sp.csr_array(X), y))
+
+
+def test_train_test_split_takes_what_scikit_learn_takes():
+    X = pd.DataFrame({"a": np.arange(40.0), "b": 1.0})
+    y = pd.Series(np.repeat([1, 0], [8, 32]))
+    weight, sparse = list(range(40)), sp.coo_array(X)
+    parts = pu_train_test_split(X, y, weight, sparse, random_state=0)
+    X_train, X_test, y_train, y_test, w_train, w_test, s_train, s_test = parts
+    assert (y_test.sum(), len(y_test), y_train.sum(), len(y_train)) == (2, 10, 6, 30)
+    for table, weights, dense in ((X_train, w_train, s_train), (X_test, w_test, s_test)):
+        assert isinstance(table, pd.DataFrame)
+        assert_array_equal(table["a"], weights)
+        assert_array_equal(dense.toarray(), table)
+    assert len(pu_train_test_split(X, y, train_size=0.5, random_state=0)[0]) == 20
+    doubled = pd.concat([X, X])
+    parts = pu_train_test_split(doubled, np.tile(y, 2), group_copies=True, random_state=0)
+    assert not np.isin(parts[0]["a"], parts[1]["a"]).any()
+
+
+# Cross-validation
+
+
+def share_labelled(estimator, X, y):
+    return y.mean()
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_scores_estimate_the_truth(scenario):
+    X, labelled, _ = draw(4000, scenario, label_frequency=0.8)
+    model = forest(scenario, min_samples_leaf=10)
+    result = cross_validate(
+        model, X, labelled, scoring=["pu_accuracy", "pu_f1"], return_estimator=True
+    )
+    X_new, _, y_new = draw(5000, "single-training-set", seed=1)
+    truth = np.mean([m.score(X_new, y_new) for m in result["estimator"]])
+    assert_allclose(result["test_pu_accuracy"].mean(), truth, atol=0.03)
+    assert_array_equal(
+        cross_val_score(model, X, labelled), result["test_pu_accuracy"]
+    )  # the default score and folds
+
+
+def test_ways_to_name_scores():
+    X, labelled, _ = draw(200, "case-control")
+    model = forest(n_estimators=5)
+    one = cross_validate(model, X, labelled, scoring="pu_recall", cv=3)
+    several = cross_validate(
+        model,
+        X,
+        labelled,
+        scoring={"a": "pu_recall", "b": share_labelled, "c": "accuracy"},
+        cv=3,
+        return_train_score=True,
+        return_indices=True,
+    )
+    assert_array_equal(several["test_a"], one["test_score"])
+    assert_allclose(several["test_b"], labelled.mean(), atol=0.01)
+    assert several["train_c"].shape == (3,)
+    assert_array_equal(
+        np.sort(np.concatenate(several["indices"]["test"])), np.arange(len(labelled))
+    )
+    with pytest.raises(ValueError, match="no_such_score"):
+        cross_validate(model, X, labelled, scoring="no_such_score")
+    with pytest.raises(TypeError, match="cross_validate takes several"):
+        cross_val_score(model, X, labelled, scoring=["pu_recall", "pu_f1"])
+
+
+def test_splitters_within_scikit_learn():
+    X, labelled, _ = draw(300, "case-control")
+    pipe = make_pipeline(StandardScaler(), forest(n_estimators=5))
+    folds = PUStratifiedKFold(3, group_copies=True, random_state=0)
+    search = GridSearchCV(
+        pipe, {"purandomforestclassifier__max_depth": [1, 4]}, cv=folds, scoring=share_labelled
+    )
+    assert search.fit(X, labelled).n_splits_ == 3
+    splits = PUShuffleSplit(4, test_size=0.3, random_state=0)
+    result = sklearn_cross_validate(pipe, X, labelled, cv=splits, scoring=share_labelled)
+    assert_allclose(result["test_score"], labelled.mean(), atol=0.01)
+    assert repr(splits) == (
+        "PUShuffleSplit(group_copies=False, n_splits=4, random_state=0, test_size=0.3,\n"
+        "        train_size=None)"
+    )
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_each_fold_counts_its_own_rows(scenario):
+    X, labelled, _ = draw(300, scenario)
+    rng = np.random.default_rng(0)
+    weight = rng.integers(1, 4, len(X)).astype(float)
+    propensity = rng.uniform(0.2, 0.9, len(X))
+    params = {"sample_weight": weight, "propensity": propensity}
+    got = []
+
+    def scorer(estimator, X, y, sample_weight=None, propensity=None):
+        got.append((X, y, sample_weight, propensity))
+        return 0.0
+
+    model = forest(scenario, n_estimators=3)
+    result = cross_validate(
+        model,
+        X,
+        labelled,
+        scoring={"own": scorer, "plain": share_labelled, "f1": "pu_f1"},
+        cv=3,
+        params=params,
+        return_estimator=True,
+        return_indices=True,
+    )
+    folds = zip(
+        result["indices"]["train"], result["indices"]["test"], result["estimator"], got, strict=True
+    )
+    for k, (train, test, fitted, (X_test, y_test, w_test, e_test)) in enumerate(folds):
+        assert_array_equal(X_test, X[test])
+        assert_array_equal(y_test, labelled[test])
+        assert_array_equal(w_test, weight[test])
+        assert_array_equal(e_test, propensity[test])
+        own = clone(model).fit(
+            X[train], labelled[train], weight[train], propensity=propensity[train]
+        )
+        assert_array_equal(fitted.decision_function(X), own.decision_function(X))
+        masses = fitted._masses
+        share = np.average(labelled[train], weights=weight[train])
+        assert_allclose(masses.labelled_u, share if scenario == SCENARIOS[1] else 0)
+        f1 = pu_f1_score(
+            labelled[test],
+            own.predict(X[test]),
+            prior=0.4,
+            scenario=scenario,
+            sample_weight=weight[test],
+            propensity=propensity[test],
+        )
+        assert_allclose(result["test_f1"][k], f1)
+
+
+def test_a_prior_that_a_fold_rules_out_is_refused_there():
+    X, labelled, _ = draw(200, "single-training-set", label_frequency=0.9)
+    model = forest("single-training-set", prior=labelled.mean() + 1e-9, n_estimators=3)
+    model.fit(X, labelled)
+    uneven = np.repeat([0, 1], 100)[np.argsort(labelled, kind="stable").argsort()]
+    with pytest.raises(ValueError, match="is impossible with scenario='single-training-set'"):
+        cross_validate(
+            model,
+            X,
+            labelled,
+            scoring=share_labelled,
+            cv=[(np.flatnonzero(uneven), np.flatnonzero(~uneven))],
+        )
+
+
+def test_requests_of_the_user_are_kept():
+    X, labelled, _ = draw(200, "case-control")
+    weight = np.where(X[:, 0] > 0, 3.0, 1.0)
+    model = forest(n_estimators=3)
+    with sklearn.config_context(enable_metadata_routing=True):
+        deaf = forest(n_estimators=3).set_fit_request(sample_weight=False)
+    decisions = []
+    weights = {"sample_weight": weight}
+    for estimator, params in ((model, {}), (model, weights), (deaf, weights)):
+        result = cross_validate(
+            estimator,
+            X,
+            labelled,
+            scoring="pu_recall",
+            cv=2,
+            params=params,
+            return_estimator=True,
+        )
+        decisions.append(result["estimator"][0].decision_function(X))
+    assert (decisions[0] != decisions[1]).any()
+    assert_array_equal(decisions[0], decisions[2])
+    with sklearn.config_context(enable_metadata_routing=True):
+        asked = forest(n_estimators=3).set_fit_request(sample_weight=True)
+        result = cross_validate(
+            asked,
+            X,
+            labelled,
+            scoring=share_labelled,
+            cv=2,
+            params=weights,
+            return_estimator=True,
+        )
+    assert_array_equal(result["estimator"][0].decision_function(X), decisions[1])
+
+
+# Out of bag
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_oob_risk_is_that_of_the_forest(scenario):
+    X, labelled, _ = draw(600, scenario)
+    rng = np.random.default_rng(0)
+    rows = {"sample_weight": rng.integers(0, 4, len(X)), "propensity": rng.uniform(0.2, 1, len(X))}
+    with pytest.warns(UserWarning, match="seen by every tree"):
+        model = forest(scenario, n_estimators=4, oob_score=True).fit(X, labelled, **rows)
+    judged = oob_risk(model, labelled, **rows)
+    assert_allclose(judged.value, model.oob_risk_)
+    seen = np.isfinite(model.oob_decision_function_)
+    assert (judged.n_labelled, judged.n_unlabelled) == (
+        np.count_nonzero(seen & (labelled == 1)),
+        np.count_nonzero(seen & (labelled == 0)),
+    )
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("loss", ["zero-one", "logistic", "savage"])
+def test_oob_risk_estimates_the_truth_within_its_standard_error(scenario, loss):
+    X, labelled, y = draw(3000, scenario, label_frequency=0.5)
+    model = forest(scenario, oob_score=True, voting="soft", min_samples_leaf=10).fit(X, labelled)
+    judged = oob_risk(model, labelled, loss=loss, risk="upu")
+    population = labelled == 0 if scenario == "case-control" else slice(None)
+    margin = model.oob_decision_function_ * (2 * y - 1)
+    truth = loss_value(margin[population], loss=loss).mean()
+    assert abs(judged.value - truth) < 3 * judged.standard_error
+    assert judged.standard_error < 0.05
+
+
+def test_oob_risk_by_prior_risk_and_loss():
+    X, labelled, _ = draw(500, "case-control")
+    model = forest(oob_score=True).fit(X, labelled)
+    d = np.where(model.oob_decision_function_ > 0, 1, 0)
+    r, q = d[labelled == 1].mean(), d[labelled == 0].mean()
+    for prior in (0.2, 0.4, 0.9):
+        error = prior + q - 2 * prior * r
+        assert_allclose(oob_risk(model, labelled, prior=prior, risk="upu").value, error)
+        clipped = prior * (1 - r) + max(0, q - prior * r)
+        assert_allclose(oob_risk(model, labelled, prior=prior).value, clipped)
+        n_p, n_u = labelled.sum(), (labelled == 0).sum()
+        se = np.sqrt(4 * prior**2 * r * (1 - r) / n_p + q * (1 - q) / n_u)
+        assert_allclose(oob_risk(model, labelled, prior=prior).standard_error, se)
+    assert len({oob_risk(model, labelled, loss=loss).value for loss in LOSSES}) > 5
+
+
+def test_oob_risk_warns_of_copies():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 100)
+    X, labelled = make_pu(rng.normal(size=(200, 2)) + y[:, None], y, n_labeled=50, random_state=0)
+    model = forest(oob_score=True).fit(X, labelled)
+    with pytest.warns(UserWarning, match="50 of 50 labelled rows stand among the unlabelled"):
+        oob_risk(model, labelled, X=X)
+    X[:50] += 1e-9
+    oob_risk(forest(oob_score=True).fit(X, labelled), labelled, X=X)
+
+
+def test_oob_risk_refuses():
+    X, labelled, y = draw(300, "case-control")
+    model = forest(oob_score=True).fit(X, labelled)
+    with pytest.raises(ValueError, match="the forest was fitted to"):
+        oob_risk(model, labelled[:-1])
+    with pytest.raises(ValueError, match="loss must be one of"):
+        oob_risk(model, labelled, loss="huber")
+    with pytest.raises(ValueError, match="risk must be one of"):
+        oob_risk(model, labelled, risk="pu")
+    with pytest.raises(ValueError, match=r"read forest\.oob_risk_"):
+        oob_risk(forest(risk="pn", oob_score=True).fit(X, y), y)
+    with pytest.raises(AttributeError, match="oob_score=True"):
+        oob_risk(forest().fit(X, labelled), labelled)
+    never = forest(bootstrap=False, max_unlabeled=0.5, oob_score=True)
+    with pytest.warns(UserWarning, match="oob_risk_ is nan"):
+        never.fit(X, labelled)
+    with pytest.raises(ValueError, match="no labelled row is out of bag"):
+        oob_risk(never, labelled)
+
+
+# Other priors
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("voting", ["hard", "soft"])
+def test_sensitivity_is_that_of_forests_with_other_priors(scenario, voting):
+    X, labelled, _ = draw(1500, scenario)
+    X_test, y_test, _ = draw(500, scenario, seed=1)
+    model = forest(scenario, min_samples_leaf=30, voting=voting).fit(X, 2 * labelled - 1)
+    by_prior = prior_sensitivity(model, X_test, y_test, priors=[0.6, 0.2, 0.4])
+    assert_array_equal(by_prior.priors, [0.2, 0.4, 0.6])
+    population = y_test == 0 if scenario == "case-control" else np.full(len(y_test), True)
+    at_fit = model.predict(X_test)
+    for k, prior in enumerate(by_prior.priors):
+        other = model.with_prior(prior)
+        predicted = other.predict(X_test)
+        assert_array_equal(by_prior.predictions[k], predicted)
+        assert_array_equal(by_prior.decisions[k], other.decision_function(X_test))
+        r, q = (predicted == 1)[y_test == 1].mean(), (predicted == 1)[population].mean()
+        assert_allclose(by_prior.recall[k], r)
+        assert_allclose(by_prior.positive_share[k], q)
+        assert_allclose(by_prior.precision[k], min(1, prior * r / q))
+        assert_allclose(by_prior.f1[k], min(1, 2 * prior * r / (prior + q)))
+        assert_allclose(by_prior.error[k], max(0, prior + q - 2 * prior * r))
+        assert_allclose(by_prior.flipped_share[k], (predicted != at_fit)[population].mean())
+    assert by_prior.flipped_share[1] == 0 < by_prior.flipped_share[0]
+
+
+def test_rows_flip_at_their_flip_prior():
+    X, labelled, _ = draw(2000, "case-control")
+    model = forest(min_samples_leaf=50, voting="soft").fit(X, labelled)
+    by_prior = prior_sensitivity(model, X)
+    assert by_prior.precision is None
+    assert_allclose(by_prior.priors, np.arange(0.05, 0.951, 0.05))
+    flips = np.isfinite(by_prior.flip_prior)
+    assert flips.mean() > 0.3
+    assert (np.ptp(by_prior.predictions[:, ~flips], axis=0) == 0).all()
+    for row in np.flatnonzero(flips)[:20]:
+        flip = by_prior.flip_prior[row]
+        for prior, positive in ((flip - 0.01, 0), (flip + 0.01, 1)):
+            assert model.with_prior(prior).predict(X[[row]]) == positive
+
+
+def test_sensitivity_takes_weights_as_repeated_rows():
+    X, labelled, _ = draw(400, "single-training-set")
+    model = forest("single-training-set", min_samples_leaf=20).fit(X, labelled)
+    weight = np.random.default_rng(0).integers(0, 3, len(X))
+    weighted = prior_sensitivity(model, X, labelled, sample_weight=weight, priors=[0.3, 0.6])
+    repeated = prior_sensitivity(
+        model, X.repeat(weight, axis=0), labelled.repeat(weight), priors=[0.3, 0.6]
+    )
+    for name in ("positive_share", "flipped_share", "precision", "recall", "f1", "error"):
+        assert_allclose(getattr(weighted, name), getattr(repeated, name))
+    least = labelled.mean()
+    assert prior_sensitivity(model, X).priors[0] == pytest.approx(np.ceil(least * 20) / 20)
+
+
+def test_pure_leaves_are_told():
+    X, labelled, _ = draw(300, "case-control")
+    with pytest.warns(UserWarning, match=r"only 0\.0% of the population is in leaves"):
+        prior_sensitivity(PUExtraTreesClassifier(0.4, random_state=0).fit(X, labelled), X)
+
+
+def test_sensitivity_refuses():
+    X, labelled, _ = draw(300, "single-training-set")
+    model = forest("single-training-set", min_samples_leaf=20).fit(X, labelled)
+    with pytest.raises(TypeError, match="of a pipeline give the last step"):
+        prior_sensitivity(make_pipeline(model), X)
+    with pytest.raises(ValueError, match="give y too"):
+        prior_sensitivity(model, X, sample_weight=np.ones(len(X)))
+    with pytest.raises(ValueError, match=r"prior=0\.01 is impossible"):
+        prior_sensitivity(model, X, priors=[0.01, 0.4])
+    with pytest.raises(ValueError, match="y has 299 rows, but X has 300"):
+        prior_sensitivity(model, X, labelled[1:])
+    with pytest.raises(ValueError, match="priors"):
+        prior_sensitivity(model, X, priors=[])
+
+
+def test_picture():
+    matplotlib.use("agg")
+    X, labelled, _ = draw(1000, "case-control")
+    model = forest(min_samples_leaf=50).fit(X, labelled)
+    names = {"called positive", "other than at the fit", "prior of the fit: 0.4"}
+    ax = plot_prior_sensitivity(prior_sensitivity(model, X))
+    assert {text.get_text() for text in ax.get_legend().get_texts()} == names
+    again = plot_prior_sensitivity(prior_sensitivity(model, X, labelled), ax=ax)
+    assert again is ax
+    texts = {text.get_text() for text in ax.get_legend().get_texts()}
+    assert texts >= names | {"precision", "recall", "F1", "error"}
+    matplotlib.pyplot.close(ax.figure)
