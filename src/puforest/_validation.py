@@ -100,6 +100,14 @@ def class_prior(value: Any) -> float | None:
     return prior
 
 
+def share(name: str, value: Any) -> float:
+    if not is_real(value):
+        raise TypeError(f"{name} must be a number between 0 and 1, got {value!r}")
+    if not 0 < value < 1:
+        raise ValueError(f"{name} must be between 0 and 1, got {value!r}")
+    return float(value)
+
+
 def least_reduction(value: Any) -> float:
     if value is None:
         return -math.inf

@@ -1,0 +1,168 @@
+"""What all estimators of the prior share: the rows, the result, and the scenario."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from puforest import _validation as check
+from puforest.scenario import SCENARIOS
+
+Array = NDArray[np.float64]
+
+
+class PriorEstimatedWarning(UserWarning):
+    """Says that a class prior was estimated, which the result depends on."""
+
+
+@dataclass(frozen=True)
+class PriorEstimate:
+    """A class prior, how sure it is, and what it rests on.
+
+    Attributes
+    ----------
+    value : float
+        Share of positives in the population.
+    interval : tuple of float
+        Where it lies with the probability `confidence`, as far as chance goes. It does not cover
+        what no method can know: positives that all look like some negatives.
+    confidence : float
+        The level of `interval`.
+    method : str
+        Name of the method.
+    scenario : str
+        How the rows came about.
+    unlabeled_share : float
+        Share of positives among the unlabelled rows.
+    label_frequency : float
+        Share of the positives of the whole data that are labelled.
+    evidence : dict
+        What the method looked at; `puforest.plots.plot_prior_evidence` draws it.
+    """
+
+    value: float
+    interval: tuple[float, float]
+    confidence: float
+    method: str
+    scenario: str
+    unlabeled_share: float
+    label_frequency: float
+    evidence: dict[str, Any] = field(repr=False, default_factory=dict)
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return (
+            f"{self.value:.3f} ({100 * self.confidence:g} % interval {low:.3f} to {high:.3f}, "
+            f"{self.method}, {self.scenario})"
+        )
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a fit: X, which are labelled, and what they weigh."""
+
+    X: NDArray[Any]
+    labelled: NDArray[np.bool_]
+    weight: Array
+
+    @property
+    def n_labelled(self) -> int:
+        return int(np.count_nonzero(self.labelled))
+
+    @property
+    def n_unlabelled(self) -> int:
+        return len(self.labelled) - self.n_labelled
+
+    def total(self, part: NDArray[np.bool_]) -> float:
+        return float(self.weight[part].sum())
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a method finds: the share of positives among the unlabelled rows."""
+
+    value: float
+    low: float
+    high: float
+    evidence: dict[str, Any]
+
+
+class PriorEstimator(BaseEstimator):
+    """Base of the methods: `fit` finds `prior_`, `interval_` and `estimate_`."""
+
+    _method: str
+
+    prior_: float
+    interval_: tuple[float, float]
+    estimate_: PriorEstimate
+    scenario: str
+    confidence: float
+    random_state: int | np.random.RandomState | None
+
+    def fit(self, X: check.MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Estimate the class prior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Two values, the larger for labelled rows.
+        sample_weight : array-like of shape (n_samples,), optional
+            A row of weight 2 counts as two.
+
+        Returns
+        -------
+        self
+        """
+        check.one_of("scenario", self.scenario, SCENARIOS)
+        check.share("confidence", self.confidence)
+        with check.data_errors("X"):
+            X, y = validate_data(self, X, y, dtype=check.real_dtype(X))
+        ordered = check.training_rows(y, sample_weight, None, risk="nnpu")
+        order = np.sort(ordered.order)
+        weight = np.empty(len(y))
+        weight[ordered.order] = ordered.weight
+        rows = Rows(
+            X if len(order) == len(y) else X[order], (y == ordered.classes[1])[order], weight[order]
+        )
+        for name, n in (("labelled", rows.n_labelled), ("unlabelled", rows.n_unlabelled)):
+            if n < 2:
+                raise ValueError(
+                    f"y: a prior cannot be estimated from {n} {name} row; at least two of each "
+                    "kind are needed. Give the prior instead, for example prior=0.3."
+                )
+        self.estimate_ = self._as_estimate(rows, self._share(rows))
+        self.prior_ = self.estimate_.value
+        self.interval_ = self.estimate_.interval
+        return self
+
+    def _share(self, rows: Rows) -> Share:
+        raise NotImplementedError
+
+    def _as_estimate(self, rows: Rows, share: Share) -> PriorEstimate:
+        """From the share among the unlabelled rows to that of the population."""
+        w_p, w_u = rows.total(rows.labelled), rows.total(~rows.labelled)
+        known = w_p / (w_p + w_u) if self.scenario == "single-training-set" else 0.0
+        # Neither all rows nor none, which no forest could learn from.
+        least = 0.5 / rows.n_unlabelled
+
+        def prior(value: float) -> float:
+            return known + (1 - known) * float(np.clip(value, least, 1 - least))
+
+        found = float(np.clip(share.value, least, 1 - least))
+        return PriorEstimate(
+            value=prior(share.value),
+            interval=(prior(min(share.low, share.value)), prior(max(share.high, share.value))),
+            confidence=self.confidence,
+            method=self._method,
+            scenario=self.scenario,
+            unlabeled_share=found,
+            label_frequency=w_p / (w_p + found * w_u),
+            evidence=share.evidence,
+        )

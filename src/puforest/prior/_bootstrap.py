@@ -1,0 +1,39 @@
+"""Intervals by resampling scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from puforest import _validation as check
+from puforest.prior._base import Array
+
+Statistic = Callable[[Array, Array, Array, Array], float]
+
+
+def bootstrap_interval(
+    statistic: Statistic,
+    positive: Array,
+    unlabelled: Array,
+    w_p: Array,
+    w_u: Array,
+    *,
+    confidence: float,
+    n_resamples: int,
+    random_state: int | np.random.RandomState | None,
+) -> tuple[float, float, float]:
+    """Value of a statistic of both groups' scores and weights, and its percentile interval."""
+    rng = check.random_state(random_state)
+
+    def resampled(weight: Array) -> Array:
+        n = len(weight)
+        counts: Array = weight * np.bincount(rng.randint(n, size=n), minlength=n)
+        return counts
+
+    values = [
+        statistic(positive, unlabelled, resampled(w_p), resampled(w_u))
+        for _ in range(check.integer("n_resamples", n_resamples, 10))
+    ]
+    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return statistic(positive, unlabelled, w_p, w_u), float(low), float(high)
