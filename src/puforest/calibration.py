@@ -24,7 +24,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags, get_tags
+from sklearn.utils import Tags, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
@@ -219,6 +219,8 @@ class PUCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self
         """
         check.one_of("method", self.method, METHODS)
+        with check.data_errors("y"):
+            y = column_or_1d(y, warn=True)
         given = {"sample_weight": sample_weight, "propensity": propensity}
         params = {name: value for name, value in given.items() if value is not None}
         estimator, score = self._fitted_and_scores(X, y, params)
@@ -258,7 +260,7 @@ class PUCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             _require_out_of_bag(fitted)
             return fitted, fitted.oob_decision_function_
         answers = cross_val_predict(
-            asking_for(self.estimator, params) if params else self.estimator,
+            asking_for(self.estimator, params),
             X,
             y,
             cv=pu_cv(self.cv),

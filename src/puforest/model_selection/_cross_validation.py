@@ -191,8 +191,12 @@ def _scorer(scoring: str | Scorer) -> Scorer:
 
 
 def asking_for(estimator: Any, params: Mapping[str, Any]) -> Any:
-    """A clone whose ``fit`` asks for those of `params` that it takes and says nothing about."""
-    if not hasattr(estimator, "set_fit_request"):
+    """A clone whose ``fit`` asks for those of `params` that it takes and says nothing about.
+
+    Without metadata routing ``fit`` gets all of them unasked, and the estimator stays as it is.
+    """
+    routing = sklearn.get_config()["enable_metadata_routing"]
+    if not routing or not hasattr(estimator, "set_fit_request"):
         return estimator
     asking = clone(estimator)
     said = asking.get_metadata_routing().fit.requests
