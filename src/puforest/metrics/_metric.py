@@ -23,6 +23,9 @@ Array = NDArray[np.float64]
 # Excesses of so many standard errors are no chance, even as the largest along a whole curve.
 CLEAR_EXCESS = 4.0
 
+# What sums of a few million numbers may be off by.
+ROUNDING = 1e-9
+
 
 class PriorMismatchWarning(UserWarning):
     """An estimate left the range that it must keep: prior, scenario and labels do not agree."""
@@ -101,9 +104,9 @@ class Judged:
     def estimate(self, metric: Metric, **options: Any) -> Estimate:
         """Estimate a metric, with a warning where it leaves its range."""
         found = metric.estimate(self.sample, self.values, self.prior, **options)
-        if metric.low <= found.value <= metric.high or np.isnan(found.value):
-            return found
         bound = metric.clip(found.value)
+        if np.isnan(bound) or abs(found.value - bound) <= ROUNDING:
+            return found
         error = self.standard_error(found)
         distance = abs(found.value - bound) / error if error > 0 else np.inf
         cause = "So little may be chance." if distance < 2 else _cause(self.prior)
@@ -188,10 +191,9 @@ def read_values(reads: str, y_true: ArrayLike, y: ArrayLike) -> Array:
 def called_positive(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     """1 where the prediction is the larger class of `y_true`, 0 where it is the smaller."""
     unlabelled, labelled = np.unique(column_or_1d(y_true))
-    with check.data_errors("y_pred"):
-        pred = column_or_1d(y_pred)
+    pred = np.asarray(y_pred)
     n = len(column_or_1d(y_true))
-    if len(pred) != n:
+    if pred.shape != (n,):
         raise ValueError(f"y_pred must have the shape ({n},), got {pred.shape}")
     positive = np.asarray(pred == labelled)
     for bad in pred[~(positive | np.asarray(pred == unlabelled))][:1].tolist():

@@ -1,0 +1,338 @@
+"""Values of the metrics: against the supervised ones, in both scenarios."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.special import expit
+from sklearn import metrics as supervised
+from sklearn.calibration import calibration_curve
+from sklearn.exceptions import UndefinedMetricWarning
+
+from puforest import metrics as pu
+
+SCENARIOS = ["case-control", "single-training-set"]
+PRIOR = 0.35
+
+
+def _false_positive_rate(y, pred):
+    return pred[y == 0].mean()
+
+
+def _lee_liu(y, pred):
+    return pred[y == 1].mean() ** 2 / pred.mean()
+
+
+def _calibration_error(y, prob):
+    edges = np.quantile(prob, np.arange(1, 10) / 10, method="inverted_cdf")
+    bins = np.searchsorted(np.unique(edges), prob)
+    return sum(abs((y - prob)[bins == b].sum()) for b in np.unique(bins)) / len(y)
+
+
+def _squared_loss(y, decision):
+    return np.mean((1 - np.where(y == 1, 1, -1) * decision) ** 2)
+
+
+# Each metric, what it judges, and its value where the truth is known.
+PREDICTIONS = {
+    pu.pu_precision_score: supervised.precision_score,
+    pu.pu_recall_score: supervised.recall_score,
+    pu.pu_f1_score: supervised.f1_score,
+    pu.pu_false_positive_rate: _false_positive_rate,
+    pu.pu_accuracy_score: supervised.accuracy_score,
+    pu.pu_balanced_accuracy_score: supervised.balanced_accuracy_score,
+    pu.lee_liu_score: _lee_liu,
+}
+SCORES = {
+    pu.pu_roc_auc_score: supervised.roc_auc_score,
+    pu.pu_average_precision_score: supervised.average_precision_score,
+    pu.pu_risk_score: _squared_loss,
+}
+PROBABILITIES = {
+    pu.pu_brier_score: supervised.brier_score_loss,
+    pu.pu_log_loss: supervised.log_loss,
+    pu.pu_calibration_error: _calibration_error,
+}
+ALL = {**PREDICTIONS, **SCORES, **PROBABILITIES}
+WITHOUT_PRIOR = (pu.pu_recall_score, pu.lee_liu_score)
+
+
+def evaluate(metric, y, judged, prior=PRIOR, **others):
+    known = {} if metric in WITHOUT_PRIOR else {"prior": prior}
+    return metric(y, judged, **known, **others)
+
+
+def answers(metric, x):
+    """What a middling classifier says about rows with feature x; too sure of positives."""
+    if metric in PREDICTIONS:
+        return (x > 0.9).astype(int)
+    return np.tanh(x - 0.8) if metric in SCORES else expit(2 * x)
+
+
+def rows(rng, n):
+    y = (rng.random(n) < PRIOR).astype(int)
+    return rng.normal(size=n) + 1.5 * y, y
+
+
+def pu_rows(rng, n, scenario, propensity=lambda x: np.full(len(x), 0.4)):
+    """Feature, PU labels and propensities; in case-control data the labelled come in addition."""
+    x, y = rows(rng, n)
+    if scenario == "case-control":
+        extra = rng.normal(size=n) + 1.5
+        x = np.append(extra, x)
+        labelled = np.append(rng.random(n) < propensity(extra), np.zeros(n, dtype=bool))
+        kept = labelled | (np.arange(2 * n) >= n)
+        return x[kept], labelled[kept].astype(int), propensity(x[kept])
+    labelled = (y == 1) & (rng.random(n) < propensity(x))
+    return x, labelled.astype(int), propensity(x)
+
+
+@pytest.fixture(scope="module")
+def truth():
+    x, y = rows(np.random.default_rng(0), 400_000)
+    return {metric: known(y, answers(metric, x)) for metric, known in ALL.items()}
+
+
+# A census: where all positives are labelled, PU metrics are the supervised ones to the last digit.
+# Sums of 1/64 are exact, so that the prior is not below the labelled share by rounding.
+
+
+def census(y, judged, scenario):
+    if scenario == "single-training-set":
+        return y, judged
+    return np.append(np.ones(y.sum(), dtype=int), np.zeros_like(y)), np.append(
+        judged[y == 1], judged
+    )
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_census_gives_supervised_values(scenario, data):
+    y = np.array([*data.draw(st.lists(st.integers(0, 1), min_size=62, max_size=62)), 0, 1])
+    values = st.sampled_from(np.linspace(0.02, 0.98, 13))
+    prob = np.array([*data.draw(st.lists(values, min_size=63, max_size=63)), 0.98])
+    for metric, known in ALL.items():
+        judged = (prob > 0.5).astype(int) if metric in PREDICTIONS else prob
+        found = evaluate(metric, *census(y, judged, scenario), prior=y.mean(), scenario=scenario)
+        assert_allclose(found, known(y, judged), atol=1e-12, err_msg=metric.__name__)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_census_gives_supervised_curves(scenario):
+    rng = np.random.default_rng(1)
+    y = (rng.random(128) < 0.4).astype(int)
+    prob = np.round(expit(rng.normal(size=128) + 2 * y - 1), 1)
+    known = {"prior": y.mean(), "scenario": scenario}
+    labels, scores = census(y, prob, scenario)
+    for ours, theirs in (
+        (
+            pu.pu_roc_curve(labels, scores, **known),
+            supervised.roc_curve(y, prob, drop_intermediate=False),
+        ),
+        (
+            pu.pu_precision_recall_curve(labels, scores, **known),
+            supervised.precision_recall_curve(y, prob),
+        ),
+        (
+            pu.pu_reliability_curve(labels, scores, **known, strategy="uniform", n_bins=5),
+            calibration_curve(y, prob, n_bins=5),
+        ),
+    ):
+        for a, b in zip(ours, theirs, strict=True):
+            assert_allclose(a, b, atol=1e-12)
+
+
+# Samples: errors fall with the root of the number of rows
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_errors_fall_as_the_root_of_the_rows(scenario, truth):
+    rng = np.random.default_rng(2)
+    sizes = [500, 2000, 8000]
+    errors = {metric: [] for metric in ALL}
+    for n in sizes:
+        draws = [pu_rows(rng, n, scenario) for _ in range(50)]
+        for metric in ALL:
+            found = [
+                evaluate(metric, labels, answers(metric, x), scenario=scenario)
+                for x, labels, _ in draws
+            ]
+            errors[metric].append(np.sqrt(np.mean((np.array(found) - truth[metric]) ** 2)))
+    for metric, found in errors.items():
+        slope = np.polyfit(np.log(sizes), np.log(found), 1)[0]
+        assert -0.75 < slope < -0.35, (metric.__name__, found)
+
+
+def _biased_labels(x):
+    return 0.1 + 0.8 * expit(2 * x - 3)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_propensities_recover_the_truth(scenario, truth):
+    x, labels, propensity = pu_rows(np.random.default_rng(3), 20_000, scenario, _biased_labels)
+    for metric, value in truth.items():
+        judged, known = answers(metric, x), {"scenario": scenario}
+        error = abs(evaluate(metric, labels, judged, propensity=propensity, **known) - value)
+        assert error < 0.03 * max(1, value), metric.__name__
+    with_them = pu.pu_recall_score(labels, answers(pu.pu_recall_score, x), propensity=propensity)
+    without = pu.pu_recall_score(labels, answers(pu.pu_recall_score, x))
+    assert without > with_them + 0.08
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("metric", ALL)
+def test_weights_are_repeated_rows(metric, scenario):
+    rng = np.random.default_rng(4)
+    x, labels, _ = pu_rows(rng, 200, scenario)
+    weight = rng.integers(0, 4, size=len(x))
+    judged = answers(metric, x)
+    weighted = evaluate(metric, labels, judged, sample_weight=weight, scenario=scenario)
+    repeated = evaluate(metric, labels.repeat(weight), judged.repeat(weight), scenario=scenario)
+    assert_allclose(weighted, repeated, rtol=1e-9)
+    assert weighted != evaluate(metric, labels, judged, scenario=scenario)
+
+
+def test_scenario_matters_for_every_metric_but_recall():
+    x, labels, _ = pu_rows(np.random.default_rng(5), 500, "single-training-set")
+    for metric in ALL:
+        one, other = (evaluate(metric, labels, answers(metric, x), scenario=s) for s in SCENARIOS)
+        assert (one == other) == (metric is pu.pu_recall_score), metric.__name__
+
+
+def test_risks_and_losses():
+    y, s = [1, 1, 0, 0], [3.0, 1.0, -2.0, -1.0]
+
+    def risk(**options):
+        return pu.pu_risk_score(y, s, prior=0.5, **options)
+
+    # l(m) = (1 - m)²: over P l(s) = 4, 0 and l(-s) = 16, 4; over U l(-s) = 1, 0.
+    assert_allclose(risk(risk="upu"), 0.5 * 2 + 0.5 - 0.5 * 10)
+    assert_allclose(risk(risk="nnpu"), 0.5 * 2)
+    assert_allclose(risk(risk="upu", loss="zero-one"), 0.5 * 0 + 0 - 0.5 * 1)
+    with pytest.raises(ValueError, match="risk must be one of"):
+        risk(risk="pn")
+    with pytest.raises(ValueError, match="loss must be one of"):
+        risk(loss="unknown")
+
+
+# What users may give
+
+
+@pytest.mark.parametrize("coding", [(-1, 1), (False, True), ("no", "yes"), (2.0, 7.0)])
+def test_codings(coding):
+    x, labels, _ = pu_rows(np.random.default_rng(6), 200, "case-control")
+    coded = np.array(coding)[labels]
+    for metric in ALL:
+        judged = answers(metric, x)
+        coded_judged = np.array(coding)[judged] if metric in PREDICTIONS else judged
+        assert evaluate(metric, coded, coded_judged) == evaluate(metric, labels, judged)
+
+
+Y = [1, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("metric", ALL)
+def test_refuses_bad_data(metric):
+    good = [1, 0, 1, 0, 0]
+    with pytest.raises(ValueError, match="only one class"):
+        evaluate(metric, [0] * 5, good)
+    with pytest.raises(ValueError, match=r"must have the shape \(5,\)"):
+        evaluate(metric, Y, good[:4])
+    with pytest.raises(ValueError, match=r"y_pred|y_score|y_prob"):
+        evaluate(metric, Y, [1, 0, np.nan, 0, 0])
+    with pytest.raises(ValueError, match=r"y_pred|y_score|y_prob"):
+        evaluate(metric, Y, np.ones((5, 2)))
+    with pytest.raises(ValueError, match="scenario must be one of"):
+        evaluate(metric, Y, good, scenario="survey")
+    with pytest.raises(ValueError, match="sample_weight"):
+        evaluate(metric, Y, good, sample_weight=[1, 1, -1, 1, 1])
+    if metric not in WITHOUT_PRIOR:
+        with pytest.raises(ValueError, match=r"prior=0\.3 is impossible"):
+            evaluate(metric, Y, good, prior=0.3, scenario="single-training-set")
+        with pytest.raises(TypeError, match="estimate_prior"):
+            evaluate(metric, Y, good, prior=None)
+        with pytest.raises(ValueError, match="prior must be"):
+            evaluate(metric, Y, good, prior=1.5)
+
+
+def test_refuses_what_a_metric_does_not_judge():
+    with pytest.raises(ValueError, match=r"classes of y_true, 0 and 1, got 0\.5: compare"):
+        pu.pu_f1_score(Y, [0.5, 1, 0, 0, 0], prior=0.3)
+    with pytest.raises(ValueError, match=r"between 0 and 1, got 1\.5"):
+        pu.pu_brier_score(Y, [0.5, 1.5, 0, 0, 0], prior=0.3)
+    with pytest.raises(ValueError, match="strategy must be one of"):
+        pu.pu_calibration_error(Y, [0.5, 1, 0, 0, 0], prior=0.3, strategy="other")
+    with pytest.raises(ValueError, match="n_bins must be at least 1"):
+        pu.pu_calibration_error(Y, [0.5, 1, 0, 0, 0], prior=0.3, n_bins=0)
+
+
+# Values out of range
+
+
+@pytest.mark.parametrize(
+    ("metric", "bound"),
+    [
+        (pu.pu_precision_score, 1),
+        (pu.pu_false_positive_rate, 0),
+        (pu.pu_roc_auc_score, 1),
+        (pu.pu_brier_score, 0),
+        (pu.pu_log_loss, 0),
+    ],
+)
+def test_prior_too_large_is_told(metric, bound):
+    rng = np.random.default_rng(7)
+    y = np.repeat([1, 0], [300, 1000])
+    positive = np.append(np.ones(300), rng.random(1000) < 0.1)
+    judged = positive if metric in PREDICTIONS else 0.05 + 0.9 * positive
+    with pytest.warns(pu.PriorMismatchWarning, match=r"prior=0\.7 is too large") as caught:
+        assert metric(y, judged, prior=0.7) == bound
+    assert caught[0].filename == __file__
+
+
+def test_a_little_out_of_range_may_be_chance():
+    y, pred = np.repeat([1, 0], [20, 100]), np.repeat([1, 0, 1, 0], [19, 1, 28, 72])
+    with pytest.warns(pu.PriorMismatchWarning, match="may be chance"):
+        assert pu.pu_precision_score(y, pred, prior=0.3) == 1
+
+
+@pytest.mark.parametrize(
+    "curve",
+    [
+        pu.pu_roc_curve,
+        pu.pu_precision_recall_curve,
+        pu.pu_reliability_curve,
+        pu.pu_average_precision_score,
+        pu.pu_calibration_error,
+    ],
+)
+def test_curves_tell_clear_excess_only(curve):
+    rng = np.random.default_rng(8)
+    x, labels, _ = pu_rows(rng, 2000, "case-control")
+    prob = expit(3 * x - 3)
+    curve(labels, prob, prior=PRIOR)
+    with pytest.warns(pu.PriorMismatchWarning, match=r"standard errors less.*prior=0\.8"):
+        curve(labels, prob, prior=0.8)
+
+
+def test_nothing_called_positive():
+    y = [1, 1, 0, 0, 0]
+    for metric in (pu.pu_precision_score, pu.lee_liu_score):
+        with pytest.warns(UndefinedMetricWarning, match="no row is predicted positive"):
+            assert evaluate(metric, y, [0] * 5) == 0
+        with pytest.warns(UndefinedMetricWarning, match="no row of the population"):
+            assert np.isnan(evaluate(metric, y, [1, 0, 0, 0, 0]))
+    assert pu.pu_f1_score(y, [0] * 5, prior=0.3) == 0
+
+
+def test_roc_curve_rises_where_estimates_do_not():
+    x, labels, _ = pu_rows(np.random.default_rng(9), 300, "single-training-set")
+    fpr, tpr, thresholds = pu.pu_roc_curve(labels, x, prior=PRIOR, scenario="single-training-set")
+    assert (np.diff(fpr) >= 0).all()
+    assert (np.diff(tpr) >= 0).all()
+    assert (np.diff(thresholds) < 0).all()
+    assert (fpr[0], tpr[0]) == (0, 0)
+    assert_allclose((fpr[-1], tpr[-1]), (1, 1))
+    area = pu.pu_roc_auc_score(labels, x, prior=PRIOR, scenario="single-training-set")
+    assert_allclose(supervised.auc(fpr, tpr), area, atol=0.02)
