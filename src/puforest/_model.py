@@ -173,16 +173,28 @@ class Forest:
         with np.errstate(invalid="ignore"):
             return inner, r[inner] - (r[left] + r[left + 1])
 
-    def importances(self, risk: str, loss: str, *, normalized: bool) -> NDArray[np.float64]:
-        """Finite risk reductions added up by feature, averaged over the trees."""
+    def _finite_reductions(
+        self, risk: str, loss: str, *, normalized: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         inner, reduction = self.reductions(risk, loss)
         if normalized:
             reduction = reduction / self.w_u[inner]
         finite = np.isfinite(reduction)
-        total = np.bincount(
-            self.feature[inner[finite]], weights=reduction[finite], minlength=self.n_features
-        )
+        return inner[finite], reduction[finite]
+
+    def importances(self, risk: str, loss: str, *, normalized: bool) -> NDArray[np.float64]:
+        """Finite risk reductions added up by feature, averaged over the trees."""
+        inner, reduction = self._finite_reductions(risk, loss, normalized=normalized)
+        total = np.bincount(self.feature[inner], weights=reduction, minlength=self.n_features)
         return total / self.n_trees
+
+    def importances_by_tree(self, risk: str, loss: str, *, normalized: bool) -> NDArray[np.float64]:
+        """Finite risk reductions added up by tree and feature, of shape (trees, features)."""
+        inner, reduction = self._finite_reductions(risk, loss, normalized=normalized)
+        tree = np.searchsorted(self.offset, inner, side="right") - 1
+        cell = tree * self.n_features + self.feature[inner]
+        total = np.bincount(cell, weights=reduction, minlength=self.n_trees * self.n_features)
+        return total.reshape(self.n_trees, self.n_features)
 
     def infinite_reductions(self, risk: str, loss: str) -> NDArray[np.int64]:
         """How many splits on each feature made the risk minus infinity."""

@@ -1,0 +1,268 @@
+"""A test of whether the labelled positives were chosen completely at random.
+
+If every positive is labelled with the same probability c, then no region of the feature space
+can have more than a share c of its rows labelled, since at most all of its rows are positive. In a
+single training set ``c = n_p / (n π)``. Case-control data are one training set as well, of which
+``n_p + π n_u`` rows are positive, so that ``c = n_p / (n_p + π n_u)``.
+
+This is all that such data can show: fewer labels in a region may as well mean fewer positives.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from sklearn.utils.validation import check_array, check_consistent_length
+
+from puforest import _validation as check
+from puforest._sample import pu_sample
+from puforest.forest import PURandomForestClassifier
+from puforest.model_selection._split import labelled_copies
+
+__all__ = ["ScarTest", "scar_test"]
+
+Array = NDArray[np.float64]
+
+# Fewer rows, or fewer labelled ones, say nothing about a share.
+LEAST_ROWS = 20
+LEAST_TREES = 20
+LEAF_SIZE = 5
+
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True)
+class ScarTest:
+    """Result of `scar_test`; printing it explains it.
+
+    Attributes
+    ----------
+    statistic : float
+        How many standard deviations the labelled rows of the region are above what is allowed.
+    p_value : float
+        Probability of such a statistic if positives are labelled completely at random.
+    allowed_frequency : float
+        Share of labelled rows that no region can exceed then.
+    region_frequency : float
+        Share of labelled rows in the region where it is most above that.
+    region : ndarray of int
+        The rows of that region.
+    features : list of str
+        Features that the labels depend on more than in the simulations, the strongest first: by
+        more than two standard deviations, and at most five.
+    feature_excess : ndarray of shape (n_features,)
+        How many standard deviations the importance of each feature is above its mean over the
+        simulations; 0 where it does not vary.
+    simulated : ndarray of shape (n_simulations,)
+        The statistic of each simulation.
+    """
+
+    statistic: float
+    p_value: float
+    allowed_frequency: float
+    region_frequency: float
+    region: NDArray[np.int64] = field(repr=False)
+    features: list[str]
+    feature_excess: Array = field(repr=False)
+    simulated: Array = field(repr=False)
+
+    @property
+    def explanation(self) -> str:
+        """What the numbers mean, in words."""
+        found = (
+            f"Of the {len(self.region)} rows that stand out most, {self.region_frequency:.0%} are "
+            f"labelled, and {self.allowed_frequency:.0%} would be allowed (p = {self.p_value:.3g})."
+        )
+        if self.p_value > SIGNIFICANT:
+            return (
+                f"Labels completely at random are plausible. {found} A dependence on the features "
+                "that looks like fewer positives would not show."
+            )
+        by = f" More than the class alone explains, they go with: {', '.join(self.features)}."
+        return (
+            f"Labels completely at random are not plausible. {found}{by if self.features else ''} "
+            "Either who gets a label depends on the features, and fit needs propensities, or the "
+            "prior is too large."
+        )
+
+    def __str__(self) -> str:
+        return self.explanation
+
+
+def scar_test(
+    X: check.MatrixLike,
+    y: ArrayLike,
+    *,
+    prior: float,
+    scenario: str = "case-control",
+    n_simulations: int = 99,
+    n_estimators: int = 50,
+    max_samples: int | None = 3000,
+    n_jobs: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> ScarTest:
+    """Test whether the labelled positives may have been chosen completely at random.
+
+    A forest learns to tell labelled rows from the others, and orders the rows by its out-of-bag
+    answers. Among the rows at the top, no more may be labelled than the prior allows. How far
+    chance alone goes beyond that is found by drawing labels completely at random, from posteriors
+    that fit the data as well as such labels can, and learning again.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The rows.
+    y : array-like of shape (n_samples,)
+        Two values, the larger for labelled rows.
+    prior : float
+        Share of positives in the population. If it is too large, the test may reject as well.
+    scenario : {"case-control", "single-training-set"}, default="case-control"
+        How the rows were drawn. Where labelled rows are among the unlabelled ones again, leave
+        those out and give "single-training-set": copies hide what is looked for.
+    n_simulations : int, default=99
+        Number of times that labels are drawn at random. No p-value is below
+        ``1 / (n_simulations + 1)``.
+    n_estimators : int, default=50
+        Number of trees of each forest.
+    max_samples : int or None, default=3000
+        If there are more rows, so many are drawn at random for the test; None takes all.
+    n_jobs : int, optional
+        Number of threads.
+    random_state : int, RandomState instance or None, default=None
+        Seed of rows, labels and forests.
+
+    Returns
+    -------
+    ScarTest
+        With ``p_value`` and ``explanation``, among others.
+
+    Examples
+    --------
+    >>> from puforest.datasets import load_mushrooms, group_propensity, make_pu
+    >>> from puforest.diagnostics import scar_test
+    >>> X, y = load_mushrooms(return_X_y=True)
+    >>> X, y = X[::8], y[::8]
+    >>> bruised = load_mushrooms().feature_names.index("bruises=t")
+    >>> e = group_propensity(X[:, bruised], {0: 0.1, 1: 0.6})
+    >>> X, labelled = make_pu(X, y, propensity=e, scenario="single-training-set", random_state=0)
+    >>> test = scar_test(X, labelled, prior=y.mean(), scenario="single-training-set",
+    ...                  n_simulations=19, random_state=0)
+    >>> test.p_value
+    0.05
+    """
+    names = [str(name) for name in getattr(X, "columns", [])]
+    with check.data_errors("X"):
+        X = check_array(X, dtype=check.real_dtype(X))
+    names = names or [f"x{i}" for i in range(X.shape[1])]
+    sample = pu_sample(y, scenario=scenario)
+    check_consistent_length(X, sample.labelled)
+    pi = sample.class_prior(prior)
+    simulations = check.integer("n_simulations", n_simulations, 1)
+    trees = check.integer("n_estimators", n_estimators, LEAST_TREES)
+    rng = check.random_state(random_state)
+
+    rows = np.arange(len(X))
+    if max_samples is not None and check.integer("max_samples", max_samples, 1) < len(X):
+        rows = np.sort(rng.choice(rows, max_samples, replace=False))
+    X, labelled = X[rows], sample.labelled[rows]
+    n_labelled = np.count_nonzero(labelled)
+    if min(n_labelled, len(rows) - n_labelled) < LEAST_ROWS:
+        raise ValueError(
+            f"y: {n_labelled} labelled and {len(rows) - n_labelled} unlabelled rows are too few "
+            f"for a test, which takes {LEAST_ROWS} of each: give more rows, or a larger max_samples"
+        )
+    if scenario == "case-control":
+        _warn_of_copies(X, labelled)
+        pi = (n_labelled + pi * (len(rows) - n_labelled)) / len(rows)
+    frequency = n_labelled / (len(rows) * pi)
+    if frequency >= 1:
+        raise ValueError(
+            f"prior={prior:g} leaves no positive without a label: there is nothing to test"
+        )
+
+    def learn(labels: NDArray[np.bool_]) -> tuple[Array, Array]:
+        forest = PURandomForestClassifier(
+            risk="pn",
+            scenario="single-training-set",
+            voting="soft",
+            n_estimators=trees,
+            min_samples_leaf=LEAF_SIZE,
+            oob_score=True,
+            n_jobs=n_jobs,
+            random_state=rng,
+        ).fit(X, labels)
+        return (1 + forest.oob_decision_function_) / 2, forest.feature_importances_
+
+    score, importance = learn(labelled)
+    statistic, region = _excess(score, labelled, pi)
+    posterior = _posterior(score, pi)
+    simulated, importances = np.empty(simulations), np.empty((simulations, X.shape[1]))
+    for i in range(simulations):
+        labels = rng.random_sample(len(X)) < frequency * posterior
+        score, importances[i] = learn(labels)
+        simulated[i], _ = _excess(score, labels, pi)
+
+    spread = importances.std(axis=0)
+    excess = np.divide(
+        importance - importances.mean(axis=0), spread, out=np.zeros(len(spread)), where=spread > 0
+    )
+    strongest = [i for i in np.argsort(-excess)[:5] if excess[i] > 2]
+    return ScarTest(
+        statistic=statistic,
+        p_value=float((1 + np.count_nonzero(simulated >= statistic)) / (1 + simulations)),
+        allowed_frequency=float(frequency),
+        region_frequency=float(labelled[region].mean()),
+        region=rows[region],
+        features=[names[i] for i in strongest],
+        feature_excess=excess,
+        simulated=simulated,
+    )
+
+
+def _warn_of_copies(X: NDArray[Any], labelled: NDArray[np.bool_]) -> None:
+    copies, n_labelled = labelled_copies(X, labelled), np.count_nonzero(labelled)
+    if copies > n_labelled / 2:
+        warnings.warn(
+            f"{copies} of the {n_labelled} labelled rows of X are among the unlabelled ones again. "
+            "The p-value is then too large, and the test may see nothing: leave those unlabelled "
+            "rows out and give scenario='single-training-set'.",
+            stacklevel=3,
+        )
+
+
+def _excess(score: Array, labelled: NDArray[np.bool_], pi: float) -> tuple[float, NDArray[np.intp]]:
+    """Largest excess of labels among the rows at the top of `score`, and these rows.
+
+    Of T rows at the top, at most a share c is expected to be labelled, with the variance
+    T c (1 - c) of a binomial distribution where all of them are positive.
+    """
+    # Labels drawn at random may be a few more than there are positives.
+    c = min(labelled.mean() / pi, 1 - 1 / len(labelled))
+    order = np.argsort(-score, kind="stable")
+    ends = np.append(np.diff(score[order]) < 0, True)
+    ends[: LEAST_ROWS - 1] = False
+    size = 1 + np.flatnonzero(ends)
+    z = (np.cumsum(labelled[order])[size - 1] - c * size) / np.sqrt(c * (1 - c) * size)
+    best = int(z.argmax())
+    return float(z[best]), np.sort(order[: size[best]])
+
+
+def _posterior(score: Array, pi: float) -> Array:
+    """Posteriors ``min(1, k score)`` with the mean `pi`.
+
+    Under labels completely at random the posterior is the score over c; cut off at 1, and with k
+    for 1 / c, it is the nearest to that with as many positives as there are.
+    """
+
+    def gap(log_k: float) -> float:
+        return float(np.minimum(1, np.exp(log_k) * score).mean() - pi)
+
+    highest = float(-np.log(score[score > 0].min()))
+    if gap(highest) <= 0:  # fewer rows than positives have a score at all
+        return np.minimum(1, score + pi)
+    return np.minimum(1, np.exp(brentq(gap, -50.0, highest)) * score)

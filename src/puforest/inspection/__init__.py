@@ -1,0 +1,19 @@
+"""What a forest has learned: which features matter, how much, and in which direction."""
+
+from puforest.inspection._importances import (
+    FeatureImportances,
+    importances,
+    permutation_importance,
+)
+from puforest.inspection._partial_dependence import PartialDependence, partial_dependence
+from puforest.inspection._selection import FeatureSelectionCurve, feature_selection_curve
+
+__all__ = [
+    "FeatureImportances",
+    "FeatureSelectionCurve",
+    "PartialDependence",
+    "feature_selection_curve",
+    "importances",
+    "partial_dependence",
+    "permutation_importance",
+]

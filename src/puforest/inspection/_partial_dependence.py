@@ -1,0 +1,155 @@
+"""How the answer of a classifier changes with a feature, on average over the population."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import sklearn.inspection
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from puforest import _validation as check
+from puforest._sample import pu_sample
+from puforest.inspection._importances import feature_names
+
+KINDS = ("average", "individual", "both")
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PartialDependence:
+    """Answers over a grid of values of one feature or two.
+
+    Attributes
+    ----------
+    features : list of str
+        Names of the features.
+    grid : list of ndarray
+        The values of each feature.
+    average : ndarray or None
+        Mean answer at each point of the grid; with two features, of shape (n_first, n_second).
+    individual : ndarray or None
+        The same for each row of the population: a first axis more.
+    """
+
+    features: list[str]
+    grid: list[Array] = field(repr=False)
+    average: Array | None = field(repr=False)
+    individual: Array | None = field(repr=False)
+
+
+def partial_dependence(
+    estimator: Any,
+    X: check.MatrixLike,
+    features: int | str | tuple[int | str, int | str],
+    *,
+    y: ArrayLike | None = None,
+    scenario: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    grid_resolution: int = 50,
+    percentiles: tuple[float, float] = (0.05, 0.95),
+    kind: str = "average",
+) -> PartialDependence:
+    """Probability of being positive against one feature or two, averaged over the population.
+
+    For each value of the grid the feature is set to it in all rows of the population, and the
+    answers of ``predict_proba`` are averaged. Forests with ``voting="soft"`` answer with
+    posteriors, others with shares of votes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted classifier.
+    X : array-like of shape (n_samples, n_features)
+        The rows: an array or a pandas table.
+    features : int, str or a pair of them
+        A feature by its number or name, or two.
+    y : array-like of shape (n_samples,), optional
+        PU labels of the rows. In case-control data, labelled rows are no sample of the population
+        and left out. Without it, all rows are used.
+    scenario : {"case-control", "single-training-set"}, optional
+        How the rows were drawn; that of the estimator by default. Only with `y`.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows in the average.
+    grid_resolution : int, default=50
+        Number of values of each feature; if there are fewer different ones, these are taken.
+    percentiles : tuple of float, default=(0.05, 0.95)
+        Shares of the population below the ends of the grid.
+    kind : {"average", "individual", "both"}, default="average"
+        The average, a curve for each row, or both.
+
+    Returns
+    -------
+    PartialDependence
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from puforest import PUExtraTreesClassifier
+    >>> from puforest.inspection import partial_dependence
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(1000) < 0.5
+    >>> X = rng.normal(size=(1000, 2)) + y[:, None] * [2, 0]
+    >>> labelled = y & (rng.random(1000) < 0.3)
+    >>> forest = PUExtraTreesClassifier(prior=0.5, scenario="single-training-set", random_state=0)
+    >>> curve = partial_dependence(forest.fit(X, labelled), X, 0, y=labelled)
+    >>> bool(curve.average[-1] - curve.average[0] > 0.8)
+    True
+    """
+    check_is_fitted(estimator)
+    check.one_of("kind", kind, KINDS)
+    names = feature_names(estimator, X)
+    if hasattr(X, "columns") and not hasattr(X, "iloc"):
+        raise TypeError(
+            f"X must be an array or a pandas table, got {type(X).__module__}.{type(X).__name__}: "
+            "give X.to_pandas()"
+        )
+    if not hasattr(X, "columns"):
+        with check.data_errors("X"):
+            X = check_array(X, dtype=check.real_dtype(X))
+    weight = None if sample_weight is None else check.weights(sample_weight, len(X))
+    if y is not None:
+        asked = estimator.scenario if scenario is None else scenario
+        sample = pu_sample(y, scenario=asked, sample_weight=weight)
+        if len(sample) != len(X):
+            raise ValueError(f"y must have the shape ({len(X)},), got ({len(sample)},)")
+        if asked == "case-control":
+            rows = np.flatnonzero(~sample.labelled)
+            X = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+            weight = None if weight is None else weight[rows]
+    elif scenario is not None:
+        raise ValueError(f"scenario={scenario!r} says which rows of y to leave out: give y too")
+    which = [
+        _number_of(f, names) for f in (features if isinstance(features, tuple) else [features])
+    ]
+    result = sklearn.inspection.partial_dependence(
+        estimator,
+        X,
+        which,
+        sample_weight=weight,
+        response_method="predict_proba",
+        percentiles=percentiles,
+        grid_resolution=grid_resolution,
+        method="brute",
+        kind=kind,
+    )
+    return PartialDependence(
+        features=[names[i] for i in which],
+        grid=list(result.grid_values),
+        average=result["average"][0] if kind != "individual" else None,
+        individual=result["individual"][0] if kind != "average" else None,
+    )
+
+
+def _number_of(feature: int | str, names: list[str]) -> int:
+    if isinstance(feature, str) and feature in names:
+        return names.index(feature)
+    if check.is_integer(feature) and 0 <= int(feature) < len(names):
+        return int(feature)
+    raise ValueError(
+        f"features has {feature!r}, which is neither one of the {len(names)} features by number "
+        f"nor by name, such as {names[0]!r}"
+    )

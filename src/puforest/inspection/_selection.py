@@ -1,0 +1,251 @@
+"""How well a forest does with the most important features only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import sklearn.metrics
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_array, check_consistent_length
+
+from puforest import _validation as check
+from puforest._base import PUClassifier
+from puforest.inspection._importances import importances, require_forest
+
+ORDERS = ("risk-reduction", "normalized")
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FeatureSelectionCurve:
+    """Scores by number of features; printing it shows a table.
+
+    Attributes
+    ----------
+    n_features : ndarray of shape (n_steps,)
+        Numbers of features.
+    scores : ndarray of shape (n_steps, n_draws)
+        Scores with the best so many features, one for each split and repeat.
+    order : ndarray of shape (n_all_features,)
+        Features by mean importance over the draws, the most important first.
+    feature_names : list of str
+        Names of all features.
+    scoring : str
+        What the scores are.
+    """
+
+    n_features: NDArray[np.int64]
+    scores: Array = field(repr=False)
+    order: NDArray[np.intp] = field(repr=False)
+    feature_names: list[str] = field(repr=False)
+    scoring: str
+
+    @property
+    def mean(self) -> Array:
+        """Mean score of each number of features."""
+        return np.asarray(self.scores.mean(axis=1))
+
+    @property
+    def std(self) -> Array:
+        """Standard deviation over the draws."""
+        return np.asarray(self.scores.std(axis=1))
+
+    @property
+    def area(self) -> float:
+        """Mean height of the curve over the numbers of features."""
+        if len(self.n_features) == 1:
+            return float(self.mean[0])
+        steps = np.diff(self.n_features)
+        heights = (self.mean[1:] + self.mean[:-1]) / 2
+        return float(steps @ heights / steps.sum())
+
+    @property
+    def smallest(self) -> int:
+        """Fewest features whose mean score is within one standard error of the best."""
+        best = int(self.mean.argmax())
+        error = self.std[best] / np.sqrt(self.scores.shape[1])
+        return int(self.n_features[self.mean >= self.mean[best] - error][0])
+
+    def __str__(self) -> str:
+        lines = [f"features  {self.scoring}: mean and standard deviation"]
+        for k, mean, std in zip(self.n_features, self.mean, self.std, strict=True):
+            lines.append(f"{k:8d}  {mean:10.4f}  {std:10.4f}")
+        best = ", ".join(self.feature_names[i] for i in self.order[:5])
+        return "\n".join([*lines, f"most important: {best}"])
+
+
+def feature_selection_curve(
+    estimator: Any,
+    X: check.MatrixLike,
+    y: ArrayLike,
+    *,
+    X_test: check.MatrixLike = None,
+    y_test: ArrayLike | None = None,
+    steps: int | Sequence[int] = 10,
+    order_by: str | ArrayLike = "risk-reduction",
+    scoring: str | Callable[..., float] | None = None,
+    cv: Any = None,
+    n_repeats: int = 1,
+    random_state: int | np.random.RandomState | None = None,
+) -> FeatureSelectionCurve:
+    """Fit with the best 1, 2, ... features, and judge each fit on rows held out.
+
+    In each split the features are put in the order of their importances in a forest fitted to the
+    training rows, so that the rows that judge have no part in the choice.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A forest or tree of puforest; it is not changed.
+    X : array-like of shape (n_samples, n_features)
+        The rows to learn from.
+    y : array-like of shape (n_samples,)
+        Their PU labels.
+    X_test, y_test : array-like, optional
+        Test rows and their true classes, in the coding of `y`, to judge by; without them, parts of
+        `X` and `y` are held out.
+    steps : int or sequence of int, default=10
+        Numbers of features to try, or how many numbers, from 1 to all on a logarithmic scale.
+    order_by : {"risk-reduction", "normalized"} or array-like of shape (n_features,)
+        Importances to choose by, of the forest with all features; or numbers of any origin, such
+        as another method's importances, the larger the better.
+    scoring : str or callable, optional
+        Without test rows a name of `puforest.metrics.get_scorer_names`, "pu_f1" by default; with
+        them a name of `sklearn.metrics.get_scorer_names`, "accuracy" by default; or a callable.
+    cv : int or splitter, optional
+        Splits of the PU data: an object with ``split``, or a number of folds (5 by default) of
+        `puforest.model_selection.PUStratifiedKFold`, which keep equal rows of case-control data
+        together. Not with test rows.
+    n_repeats : int, default=1
+        How often each split is fitted, with other seeds.
+    random_state : int, RandomState instance or None, default=None
+        Seed of folds and forests.
+
+    Returns
+    -------
+    FeatureSelectionCurve
+
+    References
+    ----------
+    Wilton, Koay, Ko, Xu and Ye: Positive-Unlabeled Learning using Random Forests via Recursive
+    Greedy Risk Minimization. NeurIPS 2022. Appendix on feature selection.
+
+    Examples
+    --------
+    >>> from puforest import PUExtraTreesClassifier
+    >>> from puforest.datasets import load_mushrooms, make_pu
+    >>> from puforest.inspection import feature_selection_curve
+    >>> X, y = load_mushrooms(return_X_y=True)
+    >>> X_pu, labelled = make_pu(X[::4], y[::4], n_labeled=300, random_state=0)
+    >>> forest = PUExtraTreesClassifier(prior=y.mean(), n_estimators=20)
+    >>> curve = feature_selection_curve(
+    ...     forest, X_pu, labelled, X_test=X[1::4], y_test=y[1::4], steps=[1, 30, 112],
+    ...     random_state=0,
+    ... )
+    >>> bool(curve.mean[0] < 0.95 < curve.mean[1])
+    True
+    """
+    model = require_forest("estimator", estimator)
+    names = [str(name) for name in getattr(X, "columns", [])]
+    with check.data_errors("X"):
+        table = check_array(X, dtype=check.real_dtype(X))
+    names = names or [f"x{i}" for i in range(table.shape[1])]
+    labels = column_or_1d(y)
+    check_consistent_length(table, labels)
+    sizes = _sizes(steps, table.shape[1])
+    given = None
+    if isinstance(order_by, str):
+        check.one_of("order_by", order_by, ORDERS)
+    else:
+        given = check.vector("order_by", order_by, table.shape[1], finite=True)
+    rng = check.random_state(random_state)
+    repeats = check.integer("n_repeats", n_repeats, 1)
+
+    if (X_test is None) != (y_test is None):
+        raise ValueError("X_test and y_test go together: give both, or neither")
+    if X_test is not None:
+        if cv is not None:
+            raise ValueError(f"cv={cv!r} splits the PU data, but X_test and y_test judge the fits")
+        with check.data_errors("X_test"):
+            test = check_array(X_test, dtype=check.real_dtype(X_test))
+        parts = [(table, labels, test, column_or_1d(y_test))]
+    else:
+        parts = [
+            (table[train], labels[train], table[held_out], labels[held_out])
+            for train, held_out in _splits(cv, model.scenario, table, labels, rng)
+        ]
+    score = _scorer(scoring, truth=X_test is not None)
+
+    def fitted(rows: NDArray[Any], labels: NDArray[Any], seed: int) -> PUClassifier:
+        return clone(model).set_params(random_state=seed).fit(rows, labels)
+
+    scores, weights = [], []
+    for train, train_labels, test, test_labels in parts:
+        for seed in rng.randint(np.iinfo(np.int32).max, size=repeats):
+            if given is None:
+                whole = fitted(train, train_labels, seed)
+                weight = importances(whole, normalized=order_by == "normalized").mean
+            else:
+                weight = given
+            order = np.argsort(-weight, kind="stable")
+            weights.append(weight)
+            column = []
+            for k in sizes:
+                best = np.sort(order[:k])
+                part = fitted(train[:, best], train_labels, seed)
+                column.append(score(part, test[:, best], test_labels))
+            scores.append(column)
+    return FeatureSelectionCurve(
+        n_features=sizes,
+        scores=np.transpose(scores),
+        order=np.argsort(-np.mean(weights, axis=0), kind="stable"),
+        feature_names=names,
+        scoring=_name_of(scoring, truth=X_test is not None),
+    )
+
+
+def _sizes(steps: int | Sequence[int], n_features: int) -> NDArray[np.int64]:
+    if check.is_integer(steps):
+        count = check.integer("steps", steps, 1)
+        return np.unique(np.geomspace(n_features, 1, count).round().astype(np.int64))
+    sizes = np.unique([check.integer("steps", k, 1) for k in np.ravel(np.asarray(steps)).tolist()])
+    if not len(sizes) or sizes[-1] > n_features:
+        raise ValueError(f"steps must be numbers between 1 and {n_features}, got {steps!r}")
+    return sizes
+
+
+def _splits(
+    cv: Any, scenario: str, X: NDArray[Any], y: NDArray[Any], rng: np.random.RandomState
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    # Imported late, as metrics are: a curve on test rows needs no splits.
+    from puforest.model_selection import PUStratifiedKFold
+
+    if cv is None or check.is_integer(cv):
+        folds = 5 if cv is None else int(cv)
+        copies = scenario == "case-control"
+        cv = PUStratifiedKFold(folds, random_state=rng, group_copies=copies)
+    elif isinstance(cv, str) or not hasattr(cv, "split"):
+        raise TypeError(f"cv must be a number of folds or have a method 'split', got {cv!r}")
+    return list(cv.split(X, y))
+
+
+def _name_of(scoring: str | Callable[..., float] | None, *, truth: bool) -> str:
+    if scoring is None:
+        return "accuracy" if truth else "pu_f1"
+    return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
+
+
+def _scorer(scoring: str | Callable[..., float] | None, *, truth: bool) -> Callable[..., float]:
+    from puforest.metrics import get_scorer
+
+    if scoring is not None and callable(scoring):
+        return scoring
+    name = _name_of(scoring, truth=truth)
+    scorer: Callable[..., float] = (sklearn.metrics.get_scorer if truth else get_scorer)(name)
+    return scorer

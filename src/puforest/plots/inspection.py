@@ -1,0 +1,240 @@
+"""Pictures of what a forest has learned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from puforest import _validation as check
+from puforest.inspection import FeatureImportances, FeatureSelectionCurve, PartialDependence
+from puforest.inspection import importances as forest_importances
+from puforest.plots._canvas import LABELLED, QUIET, UNLABELLED, axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "plot_feature_selection",
+    "plot_importance_map",
+    "plot_importances",
+    "plot_partial_dependence",
+]
+
+COLOURS = (LABELLED, UNLABELLED, QUIET, "#5b2a86", "#3c8d40")
+
+
+def plot_importances(importances: Any, *, top: int = 15, ax: Axes | None = None) -> Axes:
+    """Draw the most important features as bars, with the spread over the draws.
+
+    Parameters
+    ----------
+    importances : FeatureImportances or estimator
+        What `puforest.inspection.importances` or `permutation_importance` returned, or a fitted
+        forest.
+    top : int, default=15
+        How many features to show.
+    ax : Axes, optional
+        Where to draw; new axes by default.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from puforest import PUExtraTreesClassifier
+    >>> from puforest.plots import plot_importances
+    >>> X = [[0.1, 5], [0.2, 3], [0.3, 4], [0.6, 3], [0.7, 5], [0.9, 3]]
+    >>> forest = PUExtraTreesClassifier(prior=0.5, random_state=0).fit(X, [0, 0, 0, 0, 1, 1])
+    >>> ax = plot_importances(forest)
+    """
+    if not isinstance(importances, FeatureImportances):
+        importances = forest_importances(importances)
+    rows = importances.sorted(check.integer("top", top, 1))
+    names, means, spreads = zip(*rows, strict=True)
+    xlabel = f"{importances.kind}, and its standard deviation"
+    ax = axes(ax, title=f"{len(rows)} most important features", xlabel=xlabel, ylabel="")
+    ax.barh(
+        range(len(rows)),
+        means,
+        xerr=spreads,
+        color=LABELLED,
+        error_kw={"ecolor": QUIET, "elinewidth": 1, "capsize": 2},
+    )
+    ax.set_yticks(range(len(rows)), labels=names)
+    ax.invert_yaxis()
+    # A spread may reach below 0, where there are no importances to see.
+    ax.set_xlim(left=min(0.0, 1.05 * min(means)))
+    ax.grid(False, axis="y")
+    return ax
+
+
+def plot_importance_map(
+    importances: Any, shape: tuple[int, ...], *, ax: Axes | None = None
+) -> Axes:
+    """Draw importances of pixels where the pixels are.
+
+    Parameters
+    ----------
+    importances : FeatureImportances, estimator or array-like
+        Importances, a fitted forest, or one number for each pixel.
+    shape : tuple of int
+        Height and width of the images whose pixels are the features, row by row. A third number
+        counts channels, the first of which come first; their importances are added up.
+    ax : Axes, optional
+        Where to draw; new axes by default.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from puforest.plots import plot_importance_map
+    >>> ax = plot_importance_map([0.1, 0.3, 0.2, 0.0], (2, 2))
+    """
+    values = _one_each(importances)
+    if len(shape) not in (2, 3) or np.prod(shape) != len(values):
+        raise ValueError(
+            f"shape={shape} is not that of images of {len(values)} features: give height and "
+            "width, and the number of channels if there are several"
+        )
+    height, width = shape[:2]
+    image = values.reshape(-1, height, width).sum(axis=0)
+    ax = axes(ax, title="Importance of each pixel", xlabel="", ylabel="")
+    ax.grid(False)
+    drawn = ax.imshow(image, cmap="magma", interpolation="nearest")
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    ax.get_figure().colorbar(drawn, ax=ax, shrink=0.85, label="importance")  # type: ignore[union-attr]
+    return ax
+
+
+def _one_each(importances: Any) -> Any:
+    if isinstance(importances, FeatureImportances):
+        return importances.mean
+    if hasattr(importances, "feature_importances_"):
+        return importances.feature_importances_
+    values: ArrayLike = importances
+    return np.asarray(values, dtype=float).ravel()
+
+
+def plot_partial_dependence(
+    dependence: PartialDependence, *, max_lines: int = 50, ax: Axes | None = None
+) -> Axes:
+    """Draw how the answer changes with one feature, or over the plane of two.
+
+    Parameters
+    ----------
+    dependence : PartialDependence
+        What `puforest.inspection.partial_dependence` returned.
+    max_lines : int, default=50
+        How many rows to show by lines of their own, if there are such: evenly spaced ones.
+    ax : Axes, optional
+        Where to draw; new axes by default.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from puforest import PUExtraTreesClassifier
+    >>> from puforest.inspection import partial_dependence
+    >>> from puforest.plots import plot_partial_dependence
+    >>> X = [[0.1, 5], [0.2, 3], [0.3, 4], [0.6, 3], [0.7, 5], [0.9, 3]]
+    >>> forest = PUExtraTreesClassifier(prior=0.5, random_state=0).fit(X, [0, 0, 0, 0, 1, 1])
+    >>> ax = plot_partial_dependence(partial_dependence(forest, X, 0))
+    """
+    check.integer("max_lines", max_lines, 1)
+    answer = "probability of being positive"
+    if len(dependence.features) == 2:
+        return _plot_plane(dependence, answer, ax)
+    name, grid = dependence.features[0], dependence.grid[0]
+    ax = axes(ax, title=f"Dependence on {name}", xlabel=name, ylabel=answer)
+    if dependence.individual is not None:
+        lines = dependence.individual
+        some = np.linspace(0, len(lines) - 1, min(max_lines, len(lines))).astype(int)
+        ax.plot(grid, lines[some].T, color=QUIET, alpha=0.3, linewidth=0.7)
+    if dependence.average is not None:
+        ax.plot(grid, dependence.average, color=LABELLED, linewidth=2.5, marker="o", markersize=3)
+    ax.set_ylim(-0.02, 1.02)
+    return ax
+
+
+def _plot_plane(dependence: PartialDependence, answer: str, ax: Axes | None) -> Axes:
+    if dependence.average is None:
+        raise ValueError(
+            "dependence on two features has no average to draw: call partial_dependence with "
+            "kind='average' or kind='both'"
+        )
+    first, second = dependence.features
+    ax = axes(ax, title=f"Dependence on {first} and {second}", xlabel=first, ylabel=second)
+    drawn = ax.contourf(
+        *dependence.grid, dependence.average.T, levels=np.linspace(0, 1, 11), cmap="viridis"
+    )
+    ax.get_figure().colorbar(drawn, ax=ax, label=answer)  # type: ignore[union-attr]
+    return ax
+
+
+def plot_feature_selection(
+    *curves: FeatureSelectionCurve,
+    labels: list[str] | None = None,
+    log: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw scores against the number of features, with bands of one standard deviation.
+
+    Parameters
+    ----------
+    *curves : FeatureSelectionCurve
+        What `puforest.inspection.feature_selection_curve` returned, one or several.
+    labels : list of str, optional
+        Names of the curves, for a legend.
+    log : bool, default=True
+        Whether the numbers of features are on a logarithmic scale.
+    ax : Axes, optional
+        Where to draw; new axes by default.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from puforest import PUExtraTreesClassifier
+    >>> from puforest.inspection import feature_selection_curve
+    >>> from puforest.plots import plot_feature_selection
+    >>> X = [[0.1, 5], [0.2, 3], [0.3, 4], [0.6, 3], [0.7, 5], [0.9, 3]]
+    >>> curve = feature_selection_curve(
+    ...     PUExtraTreesClassifier(prior=0.5), X, [0, 0, 0, 0, 1, 1], X_test=X,
+    ...     y_test=[0, 0, 0, 1, 1, 1], n_repeats=3, random_state=0,
+    ... )
+    >>> ax = plot_feature_selection(curve)
+    """
+    if not curves:
+        raise ValueError("curves: give at least one, from feature_selection_curve")
+    if labels is not None and len(labels) != len(curves):
+        raise ValueError(f"labels must be {len(curves)}, one a curve, got {len(labels)}")
+    ax = axes(
+        ax,
+        title="Score with the most important features",
+        xlabel="number of features",
+        ylabel=curves[0].scoring,
+    )
+    for i, curve in enumerate(curves):
+        label = labels[i] if labels is not None else None
+        colour = COLOURS[i % len(COLOURS)]
+        ax.plot(curve.n_features, curve.mean, marker="o", markersize=4, color=colour, label=label)
+        low, high = curve.mean - curve.std, curve.mean + curve.std
+        ax.fill_between(curve.n_features, low, high, color=colour, alpha=0.15, linewidth=0)
+    if check.boolean("log", log):
+        ax.set_xscale("log")
+        ticks = np.unique(np.concatenate([curve.n_features for curve in curves]))
+        ax.set_xticks(ticks, labels=[str(k) for k in ticks])
+        ax.minorticks_off()
+    if labels is not None:
+        ax.legend(frameon=False)
+    return ax

@@ -1,0 +1,166 @@
+"""The test of labels completely at random."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_digits
+
+from puforest.datasets import group_propensity, linear_propensity, load_mushrooms, make_pu
+from puforest.diagnostics import _excess, _posterior, scar_test
+
+ONE = "single-training-set"
+
+
+def clouds(seed, n=1200):
+    """Classes differ in x0 to x2; x4 is a coin."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.4).astype(int)
+    X = rng.normal(size=(n, 6)) + 1.5 * y[:, None] * (np.arange(6) < 3)
+    X[:, 4] = X[:, 4] > 0
+    return X, y
+
+
+def labelled_by(X, y, e, seed=0, **options):
+    X, labelled = make_pu(X, y, propensity=e, scenario=ONE, random_state=seed)
+    return scar_test(
+        X, labelled, prior=y.mean(), scenario=ONE, n_simulations=19, random_state=seed, **options
+    )
+
+
+def test_labels_at_random_pass():
+    """The p-values of random labels are spread over the unit interval."""
+    p = [labelled_by(*clouds(seed), np.full(1200, 0.4), seed).p_value for seed in range(6)]
+    assert np.mean(p) > 0.25
+    assert np.count_nonzero(np.array(p) <= 0.05) <= 2
+
+
+@pytest.mark.parametrize("kind", ["by group", "linear"])
+def test_labels_by_a_feature_are_found(kind):
+    X, y = clouds(1)
+    if kind == "by group":
+        e, feature = group_propensity(X[:, 4], {0: 0.1, 1: 0.6}), "x4"
+    else:
+        e, feature = linear_propensity(X, np.eye(6)[5], y=y, frequency=0.4), "x5"
+    test = labelled_by(X, y, e)
+    assert test.p_value == 0.05
+    assert test.features[0] == feature
+    assert test.region_frequency > test.allowed_frequency == pytest.approx(0.4, abs=0.06)
+    assert "not plausible" in str(test)
+    assert feature in test.explanation
+
+
+@pytest.mark.parametrize("data", ["digits", "mushrooms"])
+def test_real_rows(data):
+    if data == "digits":
+        X, y = load_digits(return_X_y=True)
+        y, group = (y % 2 == 0).astype(int), X[:, 20] > 8
+    else:
+        X, y = (a[::4] for a in load_mushrooms(return_X_y=True))
+        group = X[:, 21] > 0
+    at_random = labelled_by(X, y, np.full(len(y), 0.4))
+    assert at_random.p_value > 0.05
+    assert "are plausible" in at_random.explanation
+    assert labelled_by(X, y, group_propensity(group, {True: 0.65, False: 0.15})).p_value == 0.05
+
+
+def case_control(X, y, e, seed):
+    """Labelled rows from the first half, unlabelled ones from the second."""
+    half = len(X) // 2
+    drawn, labelled = make_pu(
+        X[:half], y[:half], propensity=e[:half], scenario=ONE, random_state=seed
+    )
+    drawn = drawn[labelled == 1]
+    return np.concatenate([drawn, X[half:]]), np.repeat([1, 0], [len(drawn), half])
+
+
+def test_case_control():
+    p = {}
+    for kind, frequencies in (("random", {0: 0.4, 1: 0.4}), ("group", {0: 0.05, 1: 0.9})):
+        p[kind] = []
+        for seed in range(4):
+            X, y = clouds(seed, 3000)
+            X, labelled = case_control(X, y, group_propensity(X[:, 4], frequencies), seed)
+            test = scar_test(X, labelled, prior=0.4, n_simulations=19, random_state=seed)
+            p[kind].append(test.p_value)
+            n_p, n_u = labelled.sum(), (labelled == 0).sum()
+            assert test.allowed_frequency == pytest.approx(n_p / (n_p + 0.4 * n_u))
+    assert np.mean(p["random"]) > 0.25
+    assert np.median(p["group"]) == 0.05
+
+
+def test_a_prior_that_is_too_large_is_not_plausible():
+    X, y = clouds(3)
+    X, labelled = make_pu(X, y, n_labeled=0.5, scenario=ONE, random_state=0)
+    arguments = {"scenario": ONE, "n_simulations": 19, "random_state": 0}
+    assert scar_test(X, labelled, prior=0.7, **arguments).p_value == 0.05
+
+
+def test_copies_among_the_unlabelled_rows_are_told_of():
+    X, y = clouds(4, 400)
+    X, labelled = make_pu(X, y, random_state=0)
+    with pytest.warns(UserWarning, match="labelled rows of X are among the unlabelled ones") as w:
+        scar_test(X, labelled, prior=0.4, n_simulations=1)
+    assert w[0].filename == __file__
+
+
+def test_options_change_the_result():
+    X, y = clouds(5)
+    X, labelled = make_pu(X, y, n_labeled=0.5, scenario=ONE, random_state=0)
+    table = pd.DataFrame(X, columns=list("abcdef"))
+
+    def run(**options):
+        given = {"n_simulations": 9, "random_state": 0} | options
+        return scar_test(table, labelled, prior=y.mean(), scenario=ONE, **given)
+
+    first = run()
+    assert first.statistic == run().statistic == run(n_jobs=2).statistic
+    assert first.statistic != run(random_state=1).statistic
+    assert first.statistic != run(n_estimators=30).statistic
+    assert len(run(n_simulations=4).simulated) == 4
+    few = run(max_samples=300)
+    assert few.statistic != first.statistic
+    assert len(few.region) <= 300
+    assert few.region.max() > 300
+    assert_array_equal(run(max_samples=None).simulated, first.simulated)
+    assert len(first.feature_excess) == 6
+
+
+def test_excess_is_the_largest_of_all_tops():
+    rng = np.random.default_rng(0)
+    labelled, score = rng.random(200) < 0.3, rng.random(200).round(2)
+    found, region = _excess(score, labelled, 0.6)
+    c = labelled.mean() / 0.6
+    tops = [np.flatnonzero(score >= t) for t in np.unique(score)]
+    tops = [top for top in tops if len(top) >= 20]
+    z = [(labelled[t].sum() - c * len(t)) / np.sqrt(c * (1 - c) * len(t)) for t in tops]
+    assert found == pytest.approx(max(z))
+    assert_array_equal(region, tops[int(np.argmax(z))])
+
+
+@pytest.mark.parametrize("share", [0.05, 0.4, 0.9])
+def test_posteriors_have_the_prior_as_their_mean(share):
+    score = np.random.default_rng(0).random(500) ** 3
+    posterior = _posterior(score, share)
+    assert posterior.mean() == pytest.approx(share)
+    assert posterior.max() <= 1
+    assert (np.diff(posterior[np.argsort(score)]) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"prior": None}, "prior must be a number"),
+        ({"prior": 0.1}, "prior=0.1 is impossible"),
+        ({"prior": 0.25}, "leaves no positive without a label"),
+        ({"max_samples": 30}, "too few for a test"),
+        ({"n_estimators": 5}, "n_estimators must be at least 20"),
+        ({"n_simulations": 0}, "n_simulations must be at least 1"),
+        ({"scenario": "both"}, "scenario must be one of"),
+        ({"X": np.zeros((50, 2))}, "inconsistent numbers of samples"),
+    ],
+)
+def test_refuses(change, message):
+    given = {"X": np.zeros((200, 2)), "y": np.repeat([0, 1], [150, 50]), "prior": 0.4}
+    with pytest.raises((TypeError, ValueError), match=message):
+        scar_test(**given | {"scenario": ONE, "random_state": 0} | change)
