@@ -97,7 +97,7 @@ def prior_sensitivity(
 
     See Also
     --------
-    puforest.plots.plot_prior_sensitivity : Draws it.
+    puforest.plots.sensitivity.plot_prior_sensitivity : Draws it.
 
     Examples
     --------
