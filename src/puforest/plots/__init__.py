@@ -1,1 +1,25 @@
 """Pictures with Matplotlib, which the extra `plot` installs."""
+
+from puforest.plots.curves import (
+    plot_precision_recall,
+    plot_reliability,
+    plot_roc,
+    plot_score_distributions,
+)
+from puforest.plots.inspection import (
+    plot_feature_selection,
+    plot_importance_map,
+    plot_importances,
+    plot_partial_dependence,
+)
+
+__all__ = [
+    "plot_feature_selection",
+    "plot_importance_map",
+    "plot_importances",
+    "plot_partial_dependence",
+    "plot_precision_recall",
+    "plot_reliability",
+    "plot_roc",
+    "plot_score_distributions",
+]

@@ -55,7 +55,7 @@ def plot_importances(importances: Any, *, top: int = 15, ax: Axes | None = None)
     rows = importances.sorted(check.integer("top", top, 1))
     names, means, spreads = zip(*rows, strict=True)
     xlabel = f"{importances.kind}, and its standard deviation"
-    ax = axes(ax, title=f"{len(rows)} most important features", xlabel=xlabel, ylabel="")
+    ax = axes(ax, title="Most important features", xlabel=xlabel, ylabel="")
     ax.barh(
         range(len(rows)),
         means,
