@@ -38,7 +38,7 @@ def draw(n, scenario, seed=0, frequency=0.5, propensity=None):
     return s[:n], labelled[:n].astype(int), e[:n]
 
 
-GRID = np.linspace(-4, 4, 100_001)
+GRID = np.linspace(-4, 4, 2001)
 MASS = np.exp(-(GRID**2) / 2) / np.exp(-(GRID**2) / 2).sum()
 TRUTH = expit(SLOPE * GRID + INTERCEPT)
 PRIOR = float(MASS @ TRUTH)
