@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self, cast
 
@@ -17,8 +18,9 @@ from puforest import _core
 from puforest import _validation as check
 from puforest._model import Forest
 from puforest._progress import Progress
+from puforest.prior import BBE, PriorEstimate, PriorEstimatedWarning
 from puforest.risk import LOSSES, RISKS
-from puforest.scenario import SCENARIOS, GroupMasses, group_masses
+from puforest.scenario import SCENARIOS, GroupMasses, group_masses, require_possible
 
 VOTINGS = ("hard", "soft")
 
@@ -51,6 +53,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
 
     classes_: NDArray[Any]
     prior_: float
+    prior_estimate_: PriorEstimate
     _forest: Forest
     _grown_for: GrownFor
     _masses: GroupMasses
@@ -139,6 +142,10 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
             dtype = check.real_dtype(X)
             X, y = validate_data(self, X, y, dtype=dtype, reset=not self._continues())
         rows = check.training_rows(y, sample_weight, propensity, risk=self.risk)
+        if prior is None and propensity is None and self.risk != "pn":
+            prior = self._estimated_prior(X, y, sample_weight)
+        elif not self._continues():
+            self.__dict__.pop("prior_estimate_", None)
         masses = group_masses(
             risk=self.risk,
             scenario=self.scenario,
@@ -161,6 +168,24 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         self.prior_ = masses.labelled_p
         self._grown_for = grown_for
         self._masses = masses
+
+    def _estimated_prior(
+        self, X: NDArray[Any], y: NDArray[Any], sample_weight: ArrayLike | None
+    ) -> float:
+        """The prior from the data; trees that are added keep that of the first ones."""
+        if self._continues():
+            return self._grown_for.prior
+        method = BBE(
+            scenario=self.scenario, n_jobs=self._n_threads(), random_state=self.random_state
+        )
+        self.prior_estimate_ = method.fit(X, y, sample_weight).estimate_
+        warnings.warn(
+            f"prior=None: the share of positives is estimated as {self.prior_estimate_}. The "
+            "forest depends on it: compare it with what you know, or give prior= yourself.",
+            PriorEstimatedWarning,
+            stacklevel=4,
+        )
+        return self.prior_estimate_.value
 
     def _train_params(
         self, rows: check.Rows, masses: GroupMasses, n_features: int
@@ -358,10 +383,10 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         if new is None:
             raise TypeError("prior must be a number between 0 and 1, got None")
         risk = self._grown_for.risk
-        least = self._masses.labelled_u if risk != "pn" else 0.0
-        if new < least:
-            raise ValueError(f"prior={new:g} is impossible: {least:g} of the rows are labelled")
+        if risk != "pn":
+            require_possible(new, self._masses.labelled_u)
         other = copy.copy(self)
+        other.__dict__.pop("prior_estimate_", None)
         other.prior = other.prior_ = new
         other._forest = self._forest.with_prior(risk, self.prior_, new)
         other._grown_for = replace(self._grown_for, prior=new)
@@ -379,6 +404,13 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         """Count the leaves of all trees."""
         check_is_fitted(self)
         return self._forest.n_leaves()
+
+    @property
+    def prior_interval_(self) -> tuple[float, float]:
+        """Where the prior lies, if it was estimated."""
+        if "prior_estimate_" not in self.__dict__:
+            raise AttributeError("prior_interval_ is there after a fit with prior=None")
+        return self.prior_estimate_.interval
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

@@ -5,9 +5,9 @@ from typing import TypeVar
 
 PARAMETERS = {
     "prior": """float or None, default={}
-    Share of positives in the population, between 0 and 1. It must be given for the risks
-    "nnpu" and "upu", unless ``fit`` gets propensities from a single training set. With
-    ``risk="pn"``, None is the share of the larger class in ``y``.""",
+    Share of positives in the population, between 0 and 1. None estimates it from the data
+    (`puforest.prior.BBE`) and says so; where ``fit`` gets propensities of a single training
+    set, they imply it. With ``risk="pn"``, None is the share of the larger class in ``y``.""",
     "n_estimators": """int, default={}
     Number of trees.""",
     "scenario": """{{"case-control", "single-training-set"}}, default={}
@@ -72,6 +72,10 @@ ATTRIBUTES = """classes_ : ndarray of shape (2,)
     The two values of ``y``; the second one is the positive class.
 prior_ : float
     The class prior in use.
+prior_interval_ : tuple of float
+    Where it lies with 90 % probability. Only where it was estimated.
+prior_estimate_ : PriorEstimate
+    All about the estimate: method, label frequency, evidence. Likewise.
 n_features_in_ : int
     Number of features seen by ``fit``.
 feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -23,7 +23,15 @@ __all__ = ["PUExtraTreesClassifier", "PURandomForestClassifier"]
 
 
 # What a tree of a forest shares with it.
-FITTED = ("classes_", "prior_", "n_features_in_", "feature_names_in_", "_grown_for", "_masses")
+FITTED = (
+    "classes_",
+    "prior_",
+    "prior_estimate_",
+    "n_features_in_",
+    "feature_names_in_",
+    "_grown_for",
+    "_masses",
+)
 
 
 class PUForestClassifier(PUClassifier):

@@ -111,7 +111,8 @@ def _prior_from_propensity(
     if propensity is None:
         raise ValueError(
             "prior=None: the share of positives in the population is needed to learn from "
-            "unlabelled rows. Give it to the estimator, for example prior=0.3."
+            "unlabelled rows. Give it, for example prior=0.3, or estimate it with "
+            "puforest.prior.estimate_prior."
         )
     if scenario == "case-control":
         raise ValueError(

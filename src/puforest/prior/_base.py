@@ -15,6 +15,10 @@ from puforest.scenario import SCENARIOS
 
 Array = NDArray[np.float64]
 
+# More unlabelled rows would cost time and memory, and tell nothing: the share of 100,000 rows in
+# any region is known to 0.002.
+MOST_UNLABELLED = 100_000
+
 
 class PriorEstimatedWarning(UserWarning):
     """Says that a class prior was estimated, which the result depends on."""
@@ -64,11 +68,13 @@ class PriorEstimate:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a fit: X, which are labelled, and what they weigh."""
+    """Rows to look at: X, which are labelled, and what they weigh."""
 
     X: NDArray[Any]
     labelled: NDArray[np.bool_]
     weight: Array
+    labelled_total: float  # weights of all rows of the fit, those left out included
+    unlabelled_total: float
 
     @property
     def n_labelled(self) -> int:
@@ -78,8 +84,11 @@ class Rows:
     def n_unlabelled(self) -> int:
         return len(self.labelled) - self.n_labelled
 
-    def total(self, part: NDArray[np.bool_]) -> float:
-        return float(self.weight[part].sum())
+    @property
+    def odds(self) -> float:
+        """Labelled rows for each unlabelled one."""
+        labelled = self.weight[self.labelled].sum()
+        return float(labelled / self.weight[~self.labelled].sum())
 
 
 @dataclass(frozen=True)
@@ -124,30 +133,36 @@ class PriorEstimator(BaseEstimator):
         check.share("confidence", self.confidence)
         with check.data_errors("X"):
             X, y = validate_data(self, X, y, dtype=check.real_dtype(X))
-        ordered = check.training_rows(y, sample_weight, None, risk="nnpu")
-        order = np.sort(ordered.order)
-        weight = np.empty(len(y))
-        weight[ordered.order] = ordered.weight
-        rows = Rows(
-            X if len(order) == len(y) else X[order], (y == ordered.classes[1])[order], weight[order]
-        )
-        for name, n in (("labelled", rows.n_labelled), ("unlabelled", rows.n_unlabelled)):
+        rows = self._rows(X, check.training_rows(y, sample_weight, None, risk="nnpu"))
+        self.estimate_ = self._as_estimate(rows, self._share(rows))
+        self.prior_ = self.estimate_.value
+        self.interval_ = self.estimate_.interval
+        return self
+
+    def _rows(self, X: NDArray[Any], given: check.Rows) -> Rows:
+        """Rows that weigh something, unlabelled ones up to a number."""
+        for name, n in (("labelled", given.n_labelled), ("unlabelled", given.n_unlabelled)):
             if n < 2:
                 raise ValueError(
                     f"y: a prior cannot be estimated from {n} {name} row; at least two of each "
                     "kind are needed. Give the prior instead, for example prior=0.3."
                 )
-        self.estimate_ = self._as_estimate(rows, self._share(rows))
-        self.prior_ = self.estimate_.value
-        self.interval_ = self.estimate_.interval
-        return self
+        n = given.n_labelled
+        total = (float(given.labelled_weight.sum()), float(given.unlabelled_weight.sum()))
+        kept = np.arange(len(given.order))
+        if given.n_unlabelled > MOST_UNLABELLED:
+            rng = check.random_state(self.random_state)
+            some = rng.choice(given.n_unlabelled, MOST_UNLABELLED, replace=False)
+            kept = np.concatenate([kept[:n], n + np.sort(some)])
+        order = given.order[kept]
+        return Rows(X[order], kept < n, given.weight[kept], *total)
 
     def _share(self, rows: Rows) -> Share:
         raise NotImplementedError
 
     def _as_estimate(self, rows: Rows, share: Share) -> PriorEstimate:
         """From the share among the unlabelled rows to that of the population."""
-        w_p, w_u = rows.total(rows.labelled), rows.total(~rows.labelled)
+        w_p, w_u = rows.labelled_total, rows.unlabelled_total
         known = w_p / (w_p + w_u) if self.scenario == "single-training-set" else 0.0
         # Neither all rows nor none, which no forest could learn from.
         least = 0.5 / rows.n_unlabelled

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 from sklearn.base import ClassifierMixin, clone
 
 from puforest import _validation as check
@@ -99,3 +100,9 @@ def folds(rows: Rows, n_folds: int, rng: np.random.RandomState) -> NDArray[np.in
         if same is not None:
             fold[i] = same
     return fold
+
+
+def smoothed_logit(scores: Array) -> Array:
+    """Logits of shares of trees, half a vote added to each side."""
+    result: Array = logit((scores * TREES + 0.5) / (TREES + 1))
+    return result

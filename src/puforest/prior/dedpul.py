@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 from scipy.signal import medfilt
-from scipy.special import logit
 from sklearn.isotonic import isotonic_regression
 
 from puforest.prior._base import Array, Rows, Share
 from puforest.prior._bootstrap import bootstrap_interval
-from puforest.prior._scores import TREES, ScoredPriorEstimator
+from puforest.prior._scores import ScoredPriorEstimator, smoothed_logit
 from puforest.prior.bbe import effective_size
 
 __all__ = ["DEDPUL"]
@@ -117,12 +116,6 @@ class DEDPUL(ScoredPriorEstimator):
             "scores": groups[:2],
         }
         return Share(value, low, high, evidence)
-
-
-def smoothed_logit(scores: Array) -> Array:
-    """Logits of shares of trees, half a vote added to each side."""
-    result: Array = logit((scores * TREES + 0.5) / (TREES + 1))
-    return result
 
 
 def density_ratio(

@@ -81,7 +81,7 @@ class ElkanNoto(ScoredPriorEstimator):
         check.one_of("variant", self.variant, VARIANTS)
         scores = self._scores(rows)
         if self.estimator is None:
-            scores = unbalanced(scores, rows.total(rows.labelled) / rows.total(~rows.labelled))
+            scores = unbalanced(scores, rows.odds)
 
         def share(positive: Array, unlabelled: Array, w_p: Array, w_u: Array) -> float:
             total = w_p @ positive

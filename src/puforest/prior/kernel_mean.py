@@ -15,9 +15,13 @@ from puforest.prior._base import Array, PriorEstimator, Rows, Share
 
 __all__ = ["KernelMean"]
 
-STEEPEST = 0.2  # share of the final slope at which a distance is said to grow
+# A distance is said to grow where its slope is above this share of the final slope, plus that
+# share of the distance by which the means of two samples differ by chance.
+OF_FINAL = 0.2
+OF_CHANCE = 1.0
 LARGEST = 50.0  # lambda: a prior of 0.98
-STEPS = 15
+STEPS = 10
+NEAR = 0.01  # a distance, beside that of the two means, that is nothing but rounding
 
 
 class KernelMean(PriorEstimator):
@@ -31,9 +35,9 @@ class KernelMean(PriorEstimator):
     ----------
     scenario : {"case-control", "single-training-set"}, default="case-control"
         How the rows came about.
-    max_rows : int, default=300
+    max_rows : int, default=200
         Rows of each group to look at, drawn at random.
-    n_repeats : int, default=5
+    n_repeats : int, default=3
         Number of draws, which are averaged.
     confidence : float, default=0.9
         Level of the interval, from the spread over the draws.
@@ -56,8 +60,8 @@ class KernelMean(PriorEstimator):
         self,
         *,
         scenario: str = "case-control",
-        max_rows: int = 300,
-        n_repeats: int = 5,
+        max_rows: int = 200,
+        n_repeats: int = 3,
         confidence: float = 0.9,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -95,6 +99,8 @@ def removable_share(X: Array, n_positive: int) -> float:
     mean_p = np.repeat([1 / n_positive, 0], [n_positive, len(X) - n_positive])
     mean_u = np.repeat([0, 1 / (len(X) - n_positive)], [n_positive, len(X) - n_positive])
     kernel, apart = widest_gap(squared, mean_u - mean_p)
+    chance = np.sqrt(mean_p.max() + mean_u.max())
+    steep = OF_FINAL * apart + OF_CHANCE * chance
     step = 1 / kernel.sum(axis=1).max()  # its largest eigenvalue is at most that
     start = mean_u
 
@@ -104,15 +110,17 @@ def removable_share(X: Array, n_positive: int) -> float:
         target = stretch * mean_u + (1 - stretch) * mean_p
         start = nearest_distribution(kernel, target, start, step)
         residual = target - start
-        distance = np.sqrt(max(residual @ kernel @ residual, 1e-300))
+        distance = np.sqrt(max(float(residual @ kernel @ residual), 0.0))
+        if distance < NEAR * apart:
+            return 0.0
         return float((residual @ kernel @ (mean_u - mean_p)) / distance)
 
     low, high = 1.0, LARGEST
-    if slope(high) < STEEPEST * apart:
+    if slope(high) < steep:
         return 1 - 1 / high
     for _ in range(STEPS):  # the distance is convex in lambda: its slope grows
         middle = float(np.sqrt(low * high))
-        low, high = (low, middle) if slope(middle) >= STEEPEST * apart else (middle, high)
+        low, high = (low, middle) if slope(middle) >= steep else (middle, high)
     return float(1 - 1 / np.sqrt(low * high))
 
 
@@ -120,7 +128,8 @@ def widest_gap(squared: Array, difference: Array) -> tuple[Array, float]:
     """The Gaussian kernel, of several widths, in which the two means are farthest apart."""
     median = float(np.median(squared[squared > 0])) if (squared > 0).any() else 1.0
     kernels = [np.exp(-squared / (median * width)) for width in (0.1, 0.3, 1.0, 3.0, 10.0)]
-    gaps = [float(np.sqrt(max(difference @ k @ difference, 0))) for k in kernels]
+    own = difference @ difference  # what a sample has in common with itself alone
+    gaps = [float(np.sqrt(max(float(difference @ k @ difference) - own, 0.0))) for k in kernels]
     best = int(np.argmax(gaps))
     return kernels[best], gaps[best]
 
@@ -132,7 +141,7 @@ def nearest_distribution(kernel: Array, target: Array, start: Array, step: float
     """
     weights = ahead = start
     momentum = 1.0
-    for _ in range(500):
+    for _ in range(150):
         previous = weights
         weights = on_simplex(ahead - step * (kernel @ (ahead - target)))
         change = weights - previous
