@@ -1,7 +1,9 @@
 """Propensities that depend on the features."""
 
 import numpy as np
+import propensity
 import pytest
+from machine import read_lines
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
 
@@ -100,10 +102,10 @@ def test_propensities_win_back_what_they_cost():
     train = np.arange(6000) < 3000
     e = linear_propensity(X, random_state=0, y=y, frequency=0.3, strength=2.5, minimum=0.05)
     accuracy = {}
-    for name, propensity in (("at random", None), ("ignored", e), ("known", e)):
+    for name in ("at random", "ignored", "known"):
         X_pu, labelled = make_pu(
             X[train], y[train], n_labeled=400,
-            propensity=None if propensity is None else propensity[train],
+            propensity=None if name == "at random" else e[train],
             scenario="single-training-set", random_state=0,
         )  # fmt: skip
         forest = PUExtraTreesClassifier(
@@ -112,3 +114,12 @@ def test_propensities_win_back_what_they_cost():
         forest.fit(X_pu, labelled, propensity=e[train] if name == "known" else None)
         accuracy[name] = forest.score(X[~train], y[~train])
     assert accuracy["at random"] > accuracy["known"] > accuracy["ignored"] + 0.03, accuracy
+
+
+def test_the_benchmark_of_propensities(tmp_path):
+    small = ["--workloads", "digits", "--trees", "20", "--draws", "2"]
+    propensity.main([*small, "--out", str(tmp_path)])
+    records = read_lines(tmp_path / "propensity.jsonl")
+    assert [r["draw"] for r in records] == [0, 1]
+    assert all(r["accuracy"]["known"] > r["accuracy"]["ignored"] for r in records)
+    assert "| digits | 1,438 |" in (tmp_path / "propensity.md").read_text()

@@ -194,7 +194,8 @@ class Forest:
         tree = np.searchsorted(self.offset, inner, side="right") - 1
         cell = tree * self.n_features + self.feature[inner]
         total = np.bincount(cell, weights=reduction, minlength=self.n_trees * self.n_features)
-        return total.reshape(self.n_trees, self.n_features)
+        # NumPy's types know only the whole numbers of a count without weights.
+        return np.asarray(total, dtype=np.float64).reshape(self.n_trees, self.n_features)
 
     def infinite_reductions(self, risk: str, loss: str) -> NDArray[np.int64]:
         """How many splits on each feature made the risk minus infinity."""

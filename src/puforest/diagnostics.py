@@ -262,7 +262,9 @@ def _posterior(score: Array, pi: float) -> Array:
     def gap(log_k: float) -> float:
         return float(np.minimum(1, np.exp(log_k) * score).mean() - pi)
 
+    scored = float(np.mean(score > 0))
+    if scored <= pi:  # then rows without a score are positive too, all to the same degree
+        return np.where(score > 0, 1.0, (pi - scored) / (1 - scored))
     highest = float(-np.log(score[score > 0].min()))
-    if gap(highest) <= 0:  # fewer rows than positives have a score at all
-        return np.minimum(1, score + pi)
-    return np.minimum(1, np.exp(brentq(gap, -50.0, highest)) * score)
+    k = float(np.exp(brentq(gap, -50.0, highest)))
+    return np.minimum(1, k * score)

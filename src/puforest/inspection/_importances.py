@@ -69,7 +69,7 @@ class FeatureImportances:
 
     def __str__(self) -> str:
         rows = self.sorted(SHOWN)
-        width = max(len(name) for name, *_ in (*rows, ("feature",)))
+        width = max(len(name) for name, _, _ in rows)
         lines = [f"{self.kind}: mean and standard deviation of {len(self.values)}"]
         lines += [f"{name:<{width}}  {mean:10.4g}  {std:10.4g}" for name, mean, std in rows]
         if len(self.feature_names) > SHOWN:

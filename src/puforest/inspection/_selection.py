@@ -183,7 +183,8 @@ def feature_selection_curve(
     score = _scorer(scoring, truth=X_test is not None)
 
     def fitted(rows: NDArray[Any], labels: NDArray[Any], seed: int) -> PUClassifier:
-        return clone(model).set_params(random_state=seed).fit(rows, labels)
+        fresh: PUClassifier = clone(model).set_params(random_state=seed)
+        return fresh.fit(rows, labels)
 
     scores, weights = [], []
     for train, train_labels, test, test_labels in parts:

@@ -1,0 +1,135 @@
+"""What propensities win back where labels depend on the features.
+
+Single training sets, in which a fifth of the positives is labelled, with probabilities that are
+logistic in a random linear form of the features, other coefficients in each draw. Three forests
+learn from the same rows: one from as many labels that were drawn completely at random, one from
+these labels without a word about propensities, and one that is told them. The prior is known to
+all. Accuracy is that on test rows with true classes.
+
+    python benchmarks/propensity.py --data folder
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import RESULTS, append_line, described, machine, markdown, read_lines, several
+from sklearn.datasets import load_digits
+from workloads import Workload, load, split
+
+from puforest import PUExtraTreesClassifier
+from puforest.datasets import linear_propensity, load_mushrooms, make_pu
+
+SCENARIO = "single-training-set"
+FREQUENCY = 0.2
+METHODS = {
+    "at random": "labels at random",
+    "ignored": "labels by features, propensities ignored",
+    "known": "labels by features, propensities known",
+}
+
+
+def workload(name: str, folder: Path | None, max_rows: int) -> Workload:
+    """A data set with at most so many training rows."""
+    if name == "mushrooms":
+        whole = split(name, *load_mushrooms(return_X_y=True))
+    elif name == "digits":
+        X, y = load_digits(return_X_y=True)
+        whole = split(name, X, (y % 2 == 0).astype(int))
+    else:
+        whole = load(name, folder)
+    rows = np.sort(np.random.default_rng(0).permutation(len(whole.X))[:max_rows])
+    return Workload(name, whole.X[rows], whole.y[rows], whole.X_test, whole.y_test)
+
+
+def measure(data: Workload, draw: int, args: argparse.Namespace) -> dict[str, float]:
+    """Accuracy of each method on one draw of labels."""
+    e = linear_propensity(
+        data.X, y=data.y, frequency=FREQUENCY, strength=args.strength, random_state=draw
+    )
+    n_labelled = int(FREQUENCY * data.y.sum())
+    accuracy = {}
+    for method in METHODS:
+        X, labelled = make_pu(
+            data.X,
+            data.y,
+            n_labeled=n_labelled,
+            propensity=None if method == "at random" else e,
+            scenario=SCENARIO,
+            random_state=draw,
+        )
+        forest = PUExtraTreesClassifier(
+            data.prior,
+            scenario=SCENARIO,
+            n_estimators=args.trees,
+            n_jobs=args.threads,
+            random_state=draw,
+        )
+        forest.fit(X, labelled, propensity=e if method == "known" else None)
+        accuracy[method] = forest.score(data.X_test, data.y_test)
+    return accuracy
+
+
+def page(records: list[dict[str, Any]]) -> str:
+    first = records[0]
+    rows = []
+    for name in dict.fromkeys(r["workload"] for r in records):
+        those = [r for r in records if r["workload"] == name]
+        cells = []
+        for method in METHODS:
+            values = np.array([100 * r["accuracy"][method] for r in those])
+            cells.append(f"{values.mean():.2f} ± {values.std(ddof=len(values) > 1):.2f}")
+        gain = [r["accuracy"]["known"] - r["accuracy"]["ignored"] for r in those]
+        better = f"{np.count_nonzero(np.array(gain) > 0)} of {len(gain)}"
+        rows.append([name, f"{those[0]['rows']:,}", str(those[0]["labelled"]), *cells, better])
+    draws = max(r["draw"] for r in records) + 1
+    parts = [
+        "# Labels that depend on the features",
+        f"{described(first)}. Accuracy on test rows in per cent, mean and standard deviation of "
+        f"{several(draws, 'draw')}; extra trees with nnPU, {several(first['trees'], 'tree')}. A "
+        f"single training set with the prior known; {FREQUENCY:.0%} of the positives are labelled, "
+        "at random or by a random linear form of the features: one standard deviation of it adds "
+        f"{first['strength']:g} to the logarithm of the odds of a label.",
+        markdown(["data", "rows", "labelled", *METHODS.values(), "known is better"], rows),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    names = ["mushrooms", "digits", "mnist", "covtype"]
+    parser.add_argument("--workloads", nargs="+", default=names)
+    parser.add_argument("--data", type=Path, help="folder of the published data sets")
+    parser.add_argument("--max-rows", type=int, default=20_000, help="training rows at most")
+    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--strength", type=float, default=2.0, help="of the dependence")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
+    args = parser.parse_args(arguments)
+    out = args.out / "propensity.jsonl"
+    out.unlink(missing_ok=True)
+    for name in args.workloads:
+        data = workload(name, args.data, args.max_rows)
+        for draw in range(args.draws):
+            accuracy = measure(data, draw, args)
+            record = {
+                "workload": name,
+                "rows": len(data.X),
+                "labelled": int(FREQUENCY * data.y.sum()),
+                "draw": draw,
+                "trees": args.trees,
+                "strength": args.strength,
+                "accuracy": accuracy,
+            }
+            append_line(out, record | machine())
+            print(name, draw, {k: round(v, 4) for k, v in accuracy.items()}, flush=True)
+    (args.out / "propensity.md").write_text(page(read_lines(out)))
+
+
+if __name__ == "__main__":
+    main()
