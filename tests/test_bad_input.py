@@ -54,7 +54,7 @@ SHARE = [0, -1, 0.0, -0.5, 1.5, NAN, INF, *NUMBER]
 FLAG = [None, 0, 1, "yes", [True]]
 CHOICE = [None, "", "other", 1, ["hard"], b"nnpu", object()]
 BAD_PARAMETERS = {
-    "prior": [None, 0, 1, 0.0, 1.0, -0.1, 1.5, 2, HUGE, Fraction(1, HUGE), NAN, INF, -INF, *NUMBER],
+    "prior": [0, 1, 0.0, 1.0, -0.1, 1.5, 2, HUGE, Fraction(1, HUGE), NAN, INF, -INF, *NUMBER],
     "scenario": CHOICE,
     "risk": CHOICE,
     "loss": CHOICE,

@@ -88,10 +88,8 @@ def test_missing_prior_says_what_to_do():
         masses(scenario="single-training-set", prior=None, propensity=np.full(30, 0.2))
 
 
-def test_estimator_without_prior(blobs):
+def test_prior_of_pn_is_the_class_frequency(blobs):
     X, labelled, _ = blobs
-    with pytest.raises(ValueError, match="prior=None"):
-        PUExtraTreesClassifier().fit(X, labelled)
     assert PUDecisionTreeClassifier(risk="pn").fit(X, labelled).prior_ == labelled.mean()
 
 

@@ -142,6 +142,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
             dtype = check.real_dtype(X)
             X, y = validate_data(self, X, y, dtype=dtype, reset=not self._continues())
         rows = check.training_rows(y, sample_weight, propensity, risk=self.risk)
+        params = self._train_params(rows, n_features=X.shape[1])
         if prior is None and propensity is None and self.risk != "pn":
             prior = self._estimated_prior(X, y, sample_weight)
         elif not self._continues():
@@ -154,7 +155,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
             unlabelled=rows.unlabelled_weight,
             propensity=rows.propensity,
         )
-        params = self._train_params(rows, masses, n_features=X.shape[1])
+        params.masses = _core.GroupMasses(masses.labelled_p, masses.labelled_u, masses.unlabelled_u)
         grown_for = GrownFor(self.risk, self.loss, self.scenario, masses.labelled_p)
         if self._continues():
             self._grown_for.require_same(grown_for)
@@ -187,9 +188,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         )
         return self.prior_estimate_.value
 
-    def _train_params(
-        self, rows: check.Rows, masses: GroupMasses, n_features: int
-    ) -> _core.TrainParams:
+    def _train_params(self, rows: check.Rows, n_features: int) -> _core.TrainParams:
         n = len(rows.order)
         params = _core.TrainParams()
         params.risk = _core.Risk[self.risk]
@@ -206,7 +205,6 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         )
         params.max_leaf_nodes = check.optional_integer("max_leaf_nodes", self.max_leaf_nodes, 2, 0)
         params.min_risk_reduction = check.least_reduction(self.min_risk_reduction)
-        params.masses = _core.GroupMasses(masses.labelled_p, masses.labelled_u, masses.unlabelled_u)
         params.sampling = _core.Sampling(False, False, rows.n_labelled, rows.n_unlabelled)
         return params
 

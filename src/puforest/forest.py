@@ -66,10 +66,8 @@ class PUForestClassifier(PUClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _train_params(
-        self, rows: check.Rows, masses: GroupMasses, n_features: int
-    ) -> _core.TrainParams:
-        params = super()._train_params(rows, masses, n_features)
+    def _train_params(self, rows: check.Rows, n_features: int) -> _core.TrainParams:
+        params = super()._train_params(rows, n_features)
         params.n_threads = self._n_threads()
         replace = check.boolean("bootstrap", self.bootstrap)
         labelled = check.number_of(

@@ -12,6 +12,8 @@ from puforest.plots.inspection import (
     plot_importances,
     plot_partial_dependence,
 )
+from puforest.plots.prior import plot_prior_evidence
+from puforest.plots.sensitivity import plot_prior_sensitivity
 
 __all__ = [
     "plot_feature_selection",
@@ -19,6 +21,8 @@ __all__ = [
     "plot_importances",
     "plot_partial_dependence",
     "plot_precision_recall",
+    "plot_prior_evidence",
+    "plot_prior_sensitivity",
     "plot_reliability",
     "plot_roc",
     "plot_score_distributions",

@@ -94,12 +94,13 @@ def folds(rows: Rows, n_folds: int, rng: np.random.RandomState) -> NDArray[np.in
     for group in (rows.labelled, ~rows.labelled):
         n = np.count_nonzero(group)
         fold[group] = rng.permutation(np.arange(n) % n_folds)
+    together = fold.copy()
     home = {rows.X[i].tobytes(): fold[i] for i in np.flatnonzero(rows.labelled)}
     for i in np.flatnonzero(~rows.labelled):
-        same = home.get(rows.X[i].tobytes())
-        if same is not None:
-            fold[i] = same
-    return fold
+        together[i] = home.get(rows.X[i].tobytes(), fold[i])
+    # Data of a few distinct rows may not spread: then copies have to part.
+    spread = np.bincount(together[~rows.labelled], minlength=n_folds)
+    return together if spread.max() <= rows.n_unlabelled / 2 else fold
 
 
 def smoothed_logit(scores: Array) -> Array:

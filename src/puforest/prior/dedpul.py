@@ -126,7 +126,8 @@ def density_ratio(
     edges = np.linspace(both.min() - 1, both.max() + 1, CELLS + 1)
     p, _ = density(positive, w_p, edges)
     u, mass = density(unlabelled, w_u, edges)
-    ratio = np.divide(p, u, out=np.zeros(CELLS), where=u > 0)
+    with np.errstate(over="ignore"):  # far from all unlabelled rows: as large as can be
+        ratio = np.divide(p, u, out=np.zeros(CELLS), where=u > 0)
     ratio = medfilt(np.minimum(LARGEST_RATIO, ratio), MEDIAN_WIDTH)
     # Cells without unlabelled rows decide nothing, but need some weight to be in order.
     ratio = isotonic_regression(ratio, sample_weight=mass + 1e-9)

@@ -128,7 +128,7 @@ def widest_gap(squared: Array, difference: Array) -> tuple[Array, float]:
     """The Gaussian kernel, of several widths, in which the two means are farthest apart."""
     median = float(np.median(squared[squared > 0])) if (squared > 0).any() else 1.0
     kernels = [np.exp(-squared / (median * width)) for width in (0.1, 0.3, 1.0, 3.0, 10.0)]
-    own = difference @ difference  # what a sample has in common with itself alone
+    own = float(difference @ difference)  # what a sample has in common with itself alone
     gaps = [float(np.sqrt(max(float(difference @ k @ difference) - own, 0.0))) for k in kernels]
     best = int(np.argmax(gaps))
     return kernels[best], gaps[best]

@@ -1,0 +1,139 @@
+"""What an estimate of the class prior rests on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from puforest.plots._canvas import LABELLED, QUIET, UNLABELLED, axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from puforest.prior import PriorEstimate
+
+__all__ = ["plot_prior_evidence"]
+
+
+def plot_prior_evidence(estimate: PriorEstimate, *, ax: Axes | None = None) -> Axes:
+    """Draw what a method looked at to estimate the prior.
+
+    For BBE the quotient of the shares of unlabelled and labelled rows above each threshold, with
+    its bounds: the curve should be flat where it is lowest. For DEDPUL the densities of the
+    scores of both groups, and the positives that the estimate finds among the unlabelled rows:
+    they should fit under the unlabelled density everywhere. For TIcE and KM2 the results of
+    each part of the data, for Elkan-Noto the scores of both groups.
+
+    Parameters
+    ----------
+    estimate : PriorEstimate
+        From `puforest.prior.estimate_prior`, or ``prior_estimate_`` of a forest.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    draw = {"bbe": _best_bin, "dedpul": _densities, "elkan-noto": _scores}
+    return draw.get(estimate.method, _parts)(estimate, ax)
+
+
+def _title(estimate: PriorEstimate) -> str:
+    low, high = estimate.interval
+    return f"Prior {estimate.value:.3f} ({low:.3f} to {high:.3f}) by {estimate.method}"
+
+
+def _best_bin(estimate: PriorEstimate, ax: Axes | None) -> Axes:
+    evidence = estimate.evidence
+    ax = axes(
+        ax,
+        title=_title(estimate),
+        xlabel="share of labelled rows above the threshold",
+        ylabel="positives among unlabelled rows, at most",
+    )
+    above = evidence["labelled_above"]
+    seen = above > 0
+    x = above[seen]
+    ax.fill_between(
+        x,
+        evidence["lower"][seen],
+        np.minimum(evidence["upper"][seen], 2),
+        color=QUIET,
+        alpha=0.25,
+        linewidth=0,
+        label=f"{100 * estimate.confidence:g} % bounds",
+    )
+    ax.plot(x, evidence["quotient"][seen], color=LABELLED, label="unlabelled / labelled above")
+    chosen = np.searchsorted(evidence["thresholds"], evidence["chosen"])
+    ax.axhline(estimate.unlabeled_share, color=UNLABELLED, linewidth=1)
+    ax.plot(
+        above[chosen],
+        evidence["quotient"][chosen],
+        "o",
+        color=UNLABELLED,
+        label=f"best bin: {estimate.unlabeled_share:.3f}",
+    )
+    ax.set(xlim=(0, 1), ylim=(0, 1.05))
+    ax.legend(frameon=False)
+    return ax
+
+
+def _densities(estimate: PriorEstimate, ax: Axes | None) -> Axes:
+    evidence, cells = estimate.evidence, estimate.evidence["cells"]
+    ax = axes(ax, title=_title(estimate), xlabel="logit of the score", ylabel="density")
+    scale = 1 / (cells[1] - cells[0])
+    unlabelled = evidence["unlabelled_density"] * scale
+    posterior = np.minimum(1, estimate.unlabeled_share * evidence["ratio"])
+    ax.plot(cells, unlabelled, color=UNLABELLED, label="unlabelled rows")
+    ax.fill_between(
+        cells,
+        posterior * unlabelled,
+        color=LABELLED,
+        alpha=0.25,
+        linewidth=0,
+        label="positives among them",
+    )
+    ax.plot(
+        cells,
+        estimate.unlabeled_share * evidence["labelled_density"] * scale,
+        color=LABELLED,
+        label="labelled rows × prior",
+    )
+    ax.set_ylim(bottom=0)
+    ax.legend(frameon=False)
+    return ax
+
+
+def _scores(estimate: PriorEstimate, ax: Axes | None) -> Axes:
+    ax = axes(ax, title=_title(estimate), xlabel="probability of being labelled", ylabel="density")
+    for scores, colour, label in zip(
+        estimate.evidence["scores"],
+        (LABELLED, UNLABELLED),
+        ("labelled rows", "unlabelled rows"),
+        strict=True,
+    ):
+        ax.hist(scores, bins=40, density=True, color=colour, alpha=0.45, label=label)
+    ax.axvline(
+        estimate.label_frequency, color=QUIET, label=f"frequency {estimate.label_frequency:.3f}"
+    )
+    ax.legend(frameon=False)
+    return ax
+
+
+def _parts(estimate: PriorEstimate, ax: Axes | None) -> Axes:
+    by_tice = estimate.method == "tice"
+    values = estimate.evidence["frequencies" if by_tice else "draws"]
+    mean = estimate.label_frequency if by_tice else estimate.unlabeled_share
+    ax = axes(
+        ax,
+        title=_title(estimate),
+        xlabel="part of the data",
+        ylabel="label frequency" if by_tice else "positives among unlabelled rows",
+    )
+    ax.plot(np.arange(1, len(values) + 1), values, "o", color=LABELLED)
+    ax.axhline(mean, color=UNLABELLED, linewidth=1, label=f"estimate {mean:.3f}")
+    ax.set(xticks=np.arange(1, len(values) + 1), ylim=(0, 1))
+    ax.legend(frameon=False)
+    return ax
