@@ -69,30 +69,30 @@ def truth():
 def test_formula_covers(scenario, truth):
     rng = np.random.default_rng(1)
     hits = dict.fromkeys(truth, 0)
-    for _ in range(300):
-        x, y = rows(rng, 800, scenario)
+    for _ in range(200):
+        x, y = rows(rng, 600, scenario)
         for name, judged in answers(x).items():
             found = pu_interval(name, y, judged, prior=PRIOR, scenario=scenario)
             hits[name] += found.low <= truth[name] <= found.high
-    # At 95 %, chance leaves 276 to 294 of 300; the average precision is skewed, and biased.
-    low = {"pu_average_precision": 260}
+    # At 95 %, chance leaves 184 to 196 of 200; the average precision is skewed, and biased.
+    low = {"pu_average_precision": 173}
     for name, n in hits.items():
-        assert low.get(name, 270) <= n <= 298, (name, n)
+        assert low.get(name, 180) <= n <= 199, (name, n)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("name", ["pu_precision", "pu_roc_auc"])
 def test_bootstrap_covers(scenario, name, truth):
     rng = np.random.default_rng(2)
-    settings = {"method": "bootstrap", "n_resamples": 99, "random_state": 0}
+    settings = {"method": "bootstrap", "n_resamples": 79, "random_state": 0}
     hits = 0
-    for _ in range(80):
+    for _ in range(50):
         x, y = rows(rng, 400, scenario)
         found = pu_interval(
             name, y, answers(x)[name], prior=PRIOR, scenario=scenario, confidence=0.9, **settings
         )
         hits += found.low <= truth[name] <= found.high
-    assert 62 <= hits <= 79
+    assert 38 <= hits <= 49
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -103,7 +103,7 @@ def test_formula_and_bootstrap_agree(scenario):
     for name, judged in answers(x).items():
         formula = pu_interval(name, y, judged, **known)
         drawn = pu_interval(
-            name, y, judged, **known, method="bootstrap", n_resamples=300, random_state=0
+            name, y, judged, **known, method="bootstrap", n_resamples=200, random_state=0
         )
         assert drawn.value == formula.value
         assert_allclose(drawn.standard_error, formula.standard_error, rtol=0.2, err_msg=name)
