@@ -20,9 +20,9 @@ from scipy.optimize import brentq
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from puforest import _validation as check
+from puforest._copies import labelled_copies
 from puforest._sample import pu_sample
 from puforest.forest import PURandomForestClassifier
-from puforest.model_selection._split import labelled_copies
 
 __all__ = ["ScarTest", "scar_test"]
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
+from puforest._copies import labelled_copies
 from puforest._sample import PUSample, pu_sample
 from puforest.forest import PUForestClassifier
-from puforest.model_selection._split import labelled_copies
 from puforest.risk import LOSSES, loss_value
 
 __all__ = ["OutOfBagRisk", "oob_risk"]

@@ -15,6 +15,7 @@ from scipy.special import logit
 from sklearn.base import ClassifierMixin, clone
 
 from puforest import _validation as check
+from puforest._copies import copy_groups
 from puforest.prior._base import Array, PriorEstimator, Rows
 
 # Found by trial on the sets of benchmarks/prior.py: trees see few unlabelled rows, other ones each
@@ -94,10 +95,10 @@ def folds(rows: Rows, n_folds: int, rng: np.random.RandomState) -> NDArray[np.in
     for group in (rows.labelled, ~rows.labelled):
         n = np.count_nonzero(group)
         fold[group] = rng.permutation(np.arange(n) % n_folds)
-    together = fold.copy()
-    home = {rows.X[i].tobytes(): fold[i] for i in np.flatnonzero(rows.labelled)}
-    for i in np.flatnonzero(~rows.labelled):
-        together[i] = home.get(rows.X[i].tobytes(), fold[i])
+    group = copy_groups(rows.X)
+    home = np.full(group.max() + 1, -1)
+    home[group[rows.labelled]] = fold[rows.labelled]
+    together = np.where(rows.labelled | (home[group] < 0), fold, home[group])
     # Data of a few distinct rows may not spread: then copies have to part.
     spread = np.bincount(together[~rows.labelled], minlength=n_folds)
     return together if spread.max() <= rows.n_unlabelled / 2 else fold
