@@ -18,11 +18,10 @@ from typing import Any
 
 import numpy as np
 from machine import RESULTS, append_line, described, machine, markdown, read_lines, several
-from sklearn.datasets import load_digits
-from workloads import Workload, load, split
+from workloads import Workload, load
 
 from puforest import PUExtraTreesClassifier
-from puforest.datasets import linear_propensity, load_mushrooms, make_pu
+from puforest.datasets import linear_propensity, make_pu
 
 SCENARIO = "single-training-set"
 FREQUENCY = 0.2
@@ -35,13 +34,7 @@ METHODS = {
 
 def workload(name: str, folder: Path | None, max_rows: int) -> Workload:
     """A data set with at most so many training rows."""
-    if name == "mushrooms":
-        whole = split(name, *load_mushrooms(return_X_y=True))
-    elif name == "digits":
-        X, y = load_digits(return_X_y=True)
-        whole = split(name, X, (y % 2 == 0).astype(int))
-    else:
-        whole = load(name, folder)
+    whole = load(name, folder)
     rows = np.sort(np.random.default_rng(0).permutation(len(whole.X))[:max_rows])
     return Workload(name, whole.X[rows], whole.y[rows], whole.X_test, whole.y_test)
 

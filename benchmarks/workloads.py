@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import load_breast_cancer, load_digits
 
-from puforest.datasets import make_pu
+from puforest.datasets import load_mushrooms, make_pu
 
 PUBLISHED = ("mnist", "cifar-10", "covtype")
 CHUNK = 50_000
@@ -114,10 +116,59 @@ def synthetic(n: int, d: int) -> Workload:
     return split(f"synthetic-{n}x{d}", np.concatenate(rows), np.concatenate(classes))
 
 
+def unsw_nb15(folder: Path) -> Workload:
+    """Attacks are positive. Only the official testing set: a fifth of it for testing."""
+    path = folder / "unsw-nb15" / "UNSW_NB15_testing-set.csv"
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    left_out = {"id", "proto", "service", "state", "attack_cat", "label"}
+    names = [name for name in rows[0] if name not in left_out]
+    X = np.array([[row[name] for name in names] for row in rows], dtype=np.float32)
+    return split("unsw-nb15", X, np.array([int(row["label"]) for row in rows]))
+
+
+def newsgroups(folder: Path) -> Workload:
+    """Groups of alt, comp, misc and rec are positive. Averaged GloVe vectors of 100 numbers."""
+    data = np.load(folder / "20news" / "20news_glove_100.npz")
+    first = [str(name).partition(".")[0] for name in data["target_names"]]
+    positive = np.isin(first, ["alt", "comp", "misc", "rec"]).astype(int)
+    parts = [(data[f"X_{part}"], positive[data[f"y_{part}"]]) for part in ("train", "test")]
+    return Workload("20news", *parts[0], *parts[1])
+
+
+def mushrooms() -> Workload:
+    """Edible ones are positive."""
+    return split("mushrooms", *load_mushrooms(return_X_y=True))
+
+
+def digits() -> Workload:
+    """Even digits are positive."""
+    X, y = load_digits(return_X_y=True)
+    return split("digits", X, (y % 2 == 0).astype(int))
+
+
+def breast_cancer() -> Workload:
+    """Malignant tumours are positive."""
+    X, y = load_breast_cancer(return_X_y=True)
+    return split("breast-cancer", X, 1 - y)
+
+
+EMBEDDED = {"mushrooms": mushrooms, "digits": digits, "breast-cancer": breast_cancer}
+IN_FOLDER = {
+    "mnist": mnist,
+    "cifar-10": cifar10,
+    "covtype": covtype,
+    "unsw-nb15": unsw_nb15,
+    "20news": newsgroups,
+}
+
+
 def load(name: str, folder: Path | None) -> Workload:
     if name.startswith("synthetic-"):
         n, d = name.removeprefix("synthetic-").split("x")
         return synthetic(int(n), int(d))
+    if name in EMBEDDED:
+        return EMBEDDED[name]()
     if folder is None:
         raise SystemExit(f"{name} is read from the folder that --data names")
-    return {"mnist": mnist, "cifar-10": cifar10, "covtype": covtype}[name](folder)
+    return IN_FOLDER[name](folder)

@@ -95,10 +95,10 @@ def folds(rows: Rows, n_folds: int, rng: np.random.RandomState) -> NDArray[np.in
     for group in (rows.labelled, ~rows.labelled):
         n = np.count_nonzero(group)
         fold[group] = rng.permutation(np.arange(n) % n_folds)
-    group = copy_groups(rows.X)
-    home = np.full(group.max() + 1, -1)
-    home[group[rows.labelled]] = fold[rows.labelled]
-    together = np.where(rows.labelled | (home[group] < 0), fold, home[group])
+    copies = copy_groups(rows.X)
+    home = np.full(copies.max() + 1, -1)
+    home[copies[rows.labelled]] = fold[rows.labelled]
+    together = np.where(rows.labelled | (home[copies] < 0), fold, home[copies])
     # Data of a few distinct rows may not spread: then copies have to part.
     spread = np.bincount(together[~rows.labelled], minlength=n_folds)
     return together if spread.max() <= rows.n_unlabelled / 2 else fold

@@ -1,0 +1,173 @@
+"""How far estimates of the class prior are from the truth, over data sets and priors.
+
+Case-control data: labelled rows are drawn from the positives, 1000 or half of them; the other
+rows are drawn so that a given share of them is positive. Goes on where an earlier run stopped.
+
+    python benchmarks/prior.py --data FOLDER
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import RESULTS, append_line, described, machine, markdown, read_lines, several
+from workloads import EMBEDDED, IN_FOLDER, Workload, load
+
+from puforest import PUExtraTreesClassifier
+from puforest.datasets import make_pu
+from puforest.prior import estimate_prior
+
+PRIORS = (0.1, 0.25, 0.5, 0.75, 0.9)
+METHODS: dict[str, dict[str, Any]] = {
+    "BBE": {"method": "bbe"},
+    "DEDPUL": {"method": "dedpul", "n_resamples": 20},
+    "TIcE": {"method": "tice"},
+    "Elkan-Noto e1": {"method": "elkan-noto", "variant": "e1", "n_resamples": 20},
+    "Elkan-Noto e2": {"method": "elkan-noto", "variant": "e2", "n_resamples": 20},
+    "Elkan-Noto e3": {"method": "elkan-noto", "variant": "e3", "n_resamples": 20},
+    "KM2": {"method": "km2"},
+}
+MAIN = ("BBE", "DEDPUL", "TIcE")
+TARGETS = {"BBE": 0.05, "DEDPUL": 0.045, "TIcE": 0.09}
+
+
+def draw(data: Workload, prior: float, seed: int, most: int) -> tuple[np.ndarray, np.ndarray]:
+    n_positive = int(data.y.sum())
+    n_labelled = min(1000, n_positive // 2)
+    n_unlabelled = min(
+        most, int((n_positive - n_labelled) / prior), int((len(data.y) - n_positive) / (1 - prior))
+    )
+    return make_pu(
+        data.X,
+        data.y,
+        n_labeled=n_labelled,
+        prior=prior,
+        n_unlabeled=n_unlabelled,
+        random_state=seed,
+    )
+
+
+def measure(X: np.ndarray, labelled: np.ndarray, method: str, seed: int) -> dict[str, Any]:
+    started = time.perf_counter()
+    found = estimate_prior(X, labelled, random_state=seed, **METHODS[method])
+    return {
+        "value": found.value,
+        "interval": found.interval,
+        "seconds": time.perf_counter() - started,
+    }
+
+
+def fit_seconds(X: np.ndarray, labelled: np.ndarray, prior: float) -> float:
+    forest = PUExtraTreesClassifier(prior, n_estimators=100, random_state=0)
+    started = time.perf_counter()
+    forest.fit(X, labelled)
+    return time.perf_counter() - started
+
+
+def speed(data: Workload, rounds: int) -> dict[str, float]:
+    """Medians of estimates and of fits of 100 trees, taking turns, on all training rows."""
+    X, labelled = make_pu(data.X, data.y, n_labeled=data.n_labelled, random_state=0)
+    times = [
+        (measure(X, labelled, "BBE", 0)["seconds"], fit_seconds(X, labelled, data.prior))
+        for _ in range(rounds)
+    ]
+    estimate, fit = np.median(times, axis=0)
+    return {"estimate": float(estimate), "fit": float(fit)}
+
+
+def errors(records: list[dict[str, Any]], name: str, method: str) -> np.ndarray:
+    those = [r for r in records if r["workload"] == name and r["method"] == method]
+    return np.array([r["value"] - r["prior"] for r in those])
+
+
+def page(records: list[dict[str, Any]]) -> str:
+    timed = [r for r in records if r["kind"] == "speed"]
+    records = [r for r in records if r["kind"] == "estimate"]
+    names = list(dict.fromkeys(r["workload"] for r in records))
+    methods = [m for m in METHODS if any(r["method"] == m for r in records)]
+    table = [
+        [
+            name,
+            *(
+                f"{np.abs(e).mean():.3f} ({e.mean():+.3f})"
+                for e in (errors(records, name, m) for m in methods)
+            ),
+        ]
+        for name in names
+    ]
+    means = [np.mean([np.abs(errors(records, n, m)).mean() for n in names]) for m in methods]
+    table.append(["**mean**", *(f"**{m:.3f}**" for m in means)])
+    table.append(["at most", *(f"{TARGETS[m]:g}" if m in TARGETS else "" for m in methods)])
+    inside = [
+        [r["interval"][0] <= r["prior"] <= r["interval"][1] for r in records if r["method"] == m]
+        for m in methods
+    ]
+    table.append(["intervals that hold the truth", *(f"{np.mean(i):.0%}" for i in inside)])
+    draws = {m: 1 + max(r["draw"] for r in records if r["method"] == m) for m in methods}
+    parts = [
+        "# Estimates of the class prior",
+        f"{described(records[0])}. Mean absolute error, and in brackets the mean error, over the "
+        f"priors {', '.join(map(str, PRIORS))}; "
+        + ", ".join(f"{m} {several(n, 'draw')} each" for m, n in draws.items())
+        + f". 1000 labelled rows or half of the positives, up to {records[0]['most']:,} unlabelled "
+        "rows.",
+        markdown(["data", *methods], table),
+    ]
+    for r in timed:
+        parts.append(
+            f"{r['workload']}, all training rows, one thread: BBE takes "
+            f"{r['estimate'] / r['fit']:.2f} times as long as a fit of 100 trees "
+            f"({r['estimate']:.2f} s and {r['fit']:.2f} s, medians of {r['rounds']} rounds)."
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="folder of the published data sets")
+    parser.add_argument("--workloads", nargs="+", default=[*EMBEDDED, *IN_FOLDER])
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--draws", type=int, default=5, help="of BBE, DEDPUL and TIcE")
+    parser.add_argument("--other-draws", type=int, default=1, help="of the other methods")
+    parser.add_argument("--unlabelled", type=int, default=10_000, help="rows at most")
+    parser.add_argument("--speed", nargs="*", default=["mnist"], help="workloads to time")
+    parser.add_argument("--rounds", type=int, default=5, help="of the timing")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
+    args = parser.parse_args(arguments)
+    out = args.out / "prior.jsonl"
+    known = read_lines(out)
+    done = {(r["workload"], r.get("prior"), r.get("draw"), r.get("method")) for r in known}
+
+    def keep(record: dict[str, Any]) -> None:
+        append_line(out, record | machine())
+        print({k: v for k, v in record.items() if k != "kind"}, flush=True)
+
+    for name in args.workloads:
+        data = load(name, args.data)
+        if name in args.speed and (name, None, None, None) not in done:
+            timed = speed(data, args.rounds)
+            keep({"kind": "speed", "workload": name, "rounds": args.rounds, **timed})
+        for prior in PRIORS:
+            for i in range(args.draws):
+                missing = [
+                    m
+                    for m in args.methods
+                    if (m in MAIN or i < args.other_draws) and (name, prior, i, m) not in done
+                ]
+                if not missing:
+                    continue
+                X, labelled = draw(data, prior, i, args.unlabelled)
+                for method in missing:
+                    key = {"kind": "estimate", "workload": name, "prior": prior, "draw": i}
+                    size = {"most": args.unlabelled, "unlabelled": int((labelled == 0).sum())}
+                    keep(key | {"method": method} | size | measure(X, labelled, method, i))
+    (args.out / "prior.md").write_text(page(read_lines(out)))
+
+
+if __name__ == "__main__":
+    main()
