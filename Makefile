@@ -9,7 +9,7 @@ CPP := $(wildcard core/src/* core/include/puforest/* core/tests/*)
 PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 
 .PHONY: demo test test-python test-core lint format coverage clean
-.PHONY: bench bench-report bench-scale bench-track
+.PHONY: bench bench-report bench-scale bench-track bench-prior bench-calibration bench-propensity
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/demo.py
@@ -70,6 +70,10 @@ bench-report: $(VENV)/installed-bench
 # How time and memory grow with the number of rows.
 bench-scale: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/scale.py $(ARGS)
+
+# Estimates of the prior, calibrated probabilities and propensities, beside the truth.
+bench-prior bench-calibration bench-propensity: bench-%: $(VENV)/installed-bench
+	$(BIN)/python benchmarks/$*.py $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 # Instructions of fixed cases, added to their history; needs valgrind.
 bench-track: $(VENV)/installed-bench

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -12,6 +14,19 @@ def test_example_of_the_readme(capsys):
     accuracy, *shares = capsys.readouterr().out.splitlines()
     assert float(accuracy) > 0.98
     assert len(shares) == 3
+
+
+@pytest.mark.filterwarnings("ignore::puforest.metrics.PriorMismatchWarning")
+def test_examples_of_the_page_about_practice(capsys):
+    page = (ROOT / "docs" / "pu-in-practice.md").read_text()
+    names = {}
+    for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(code, names)
+    said = capsys.readouterr().out
+    assert abs(names["estimate"].value - names["truth"].mean()) < 0.05
+    assert abs(names["report"].as_dict()["pu_accuracy"]["value"] - 0.94) < 0.06
+    assert "pu_precision" in said
+    assert "worst concave points" in said
 
 
 def test_commands_exist():
