@@ -161,6 +161,16 @@ def test_tice_scores_help_where_boxes_do_not():
     assert errors[1] < errors[0]
 
 
+def test_tice_features_are_drawn():
+    """Of 50 features one tells positives; a draw of a few will miss it."""
+    X, y = clouds(0.4, scenario="case-control", n_p=300, n_u=600)
+    X = np.column_stack([X[:, :1], np.random.default_rng(0).normal(size=(900, 49))])
+    few, all_of_them = (
+        TIcE(scores=False, max_features=n, random_state=0).fit(X, y).prior_ for n in (2, 50)
+    )
+    assert abs(all_of_them - 0.4) < 0.2 < few - 0.4
+
+
 def test_nearest_point_of_the_simplex():
     assert_allclose(on_simplex(np.array([0.5, 0.5])), [0.5, 0.5])
     assert_allclose(on_simplex(np.array([2.0, 0.0])), [1, 0])
@@ -255,6 +265,7 @@ def test_many_unlabelled_rows_are_thinned():
         ({"method": "elkan-noto", "variant": "e4"}, "variant must be one of"),
         ({"method": "km2", "max_rows": 1}, "max_rows must be at least 2"),
         ({"method": "tice", "max_splits": 0}, "max_splits must be at least 1"),
+        ({"method": "tice", "max_features": 0}, "max_features must be at least 1"),
         ({"method": "dedpul", "n_resamples": 1}, "n_resamples must be at least 10"),
         ({"X": [[np.nan]] * 10}, "NaN"),
     ],

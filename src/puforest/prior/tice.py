@@ -48,6 +48,8 @@ class TIcE(ScoredPriorEstimator):
         Parts of the data; each of them grows a tree, and the estimates are averaged.
     max_splits : int, default=500
         Splits of a tree.
+    max_features : int, default=100
+        Features to cut boxes by, drawn at random where there are more; time grows with them.
     confidence : float, default=0.9
         Level of the interval, from the spread over the parts.
     n_jobs : int or None, default=None
@@ -85,6 +87,7 @@ class TIcE(ScoredPriorEstimator):
         cv: int = 5,
         n_folds: int = 5,
         max_splits: int = 500,
+        max_features: int = 100,
         confidence: float = 0.9,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -95,6 +98,7 @@ class TIcE(ScoredPriorEstimator):
         self.cv = cv
         self.n_folds = n_folds
         self.max_splits = max_splits
+        self.max_features = max_features
         self.confidence = confidence
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -103,11 +107,15 @@ class TIcE(ScoredPriorEstimator):
         n_folds = min(check.integer("n_folds", self.n_folds, 2), len(rows.labelled))
         max_splits = check.integer("max_splits", self.max_splits, 1)
         rng = check.random_state(self.random_state)
-        quarter = quarters(rows.X)
+        most = check.integer("max_features", self.max_features, 1)
+        features = np.arange(rows.X.shape[1])
+        if len(features) > most:
+            features = rng.choice(features, most, replace=False)
+        quarter = quarters(rows.X[:, features])
         if check.boolean("scores", self.scores):
             scores = self._scores(rows)
-            features = np.column_stack([smoothed_logit(scores), rankdata(scores)])
-            quarter = np.column_stack([quarter, quarters(features)])
+            two = np.column_stack([smoothed_logit(scores), rankdata(scores)])
+            quarter = np.column_stack([quarter, quarters(two)])
         fold = rng.permutation(np.arange(len(rows.labelled)) % n_folds)
         boxes = [
             boxes_of_a_tree(quarter, rows, np.flatnonzero(fold == k), max_splits)
