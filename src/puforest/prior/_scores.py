@@ -15,7 +15,7 @@ from scipy.special import logit
 from sklearn.base import ClassifierMixin, clone
 
 from puforest import _validation as check
-from puforest._copies import copy_groups
+from puforest._copies import labelled_groups
 from puforest.prior._base import Array, PriorEstimator, Rows
 
 # Found by trial on the sets of benchmarks/prior.py: trees see few unlabelled rows, other ones each
@@ -92,13 +92,13 @@ def folds(rows: Rows, n_folds: int, rng: np.random.RandomState) -> NDArray[np.in
     would be scored by a classifier that has seen the other.
     """
     fold = np.empty(len(rows.labelled), dtype=np.intp)
-    for group in (rows.labelled, ~rows.labelled):
-        n = np.count_nonzero(group)
-        fold[group] = rng.permutation(np.arange(n) % n_folds)
-    copies = copy_groups(rows.X)
-    home = np.full(copies.max() + 1, -1)
-    home[copies[rows.labelled]] = fold[rows.labelled]
-    together = np.where(rows.labelled | (home[copies] < 0), fold, home[copies])
+    for part in (rows.labelled, ~rows.labelled):
+        n = np.count_nonzero(part)
+        fold[part] = rng.permutation(np.arange(n) % n_folds)
+    group = labelled_groups(rows.X, rows.labelled)
+    home = np.empty(group.max() + 1, dtype=np.intp)
+    home[group[rows.labelled]] = fold[rows.labelled]
+    together = np.where(rows.labelled | (group < 0), fold, home[group])
     # Data of a few distinct rows may not spread: then copies have to part.
     spread = np.bincount(together[~rows.labelled], minlength=n_folds)
     return together if spread.max() <= rows.n_unlabelled / 2 else fold
