@@ -177,14 +177,35 @@ def test_nearest_point_of_the_simplex():
     assert_allclose(on_simplex(np.array([0.6, 0.6, -5.0])), [0.5, 0.5, 0])
 
 
-def test_copies_of_labelled_rows_share_a_fold():
-    rng = np.random.RandomState(0)
+@pytest.mark.parametrize("n_folds", [2, 5])
+def test_copies_of_labelled_rows_share_a_fold(n_folds):
+    """Rows 0 to 19 are labelled, two of each ten alike, and 40 to 59 are their copies."""
     X = np.arange(60.0)[:, None]
+    X[10:20] = X[:10]
     X[40:] = X[:20]
     labelled = np.arange(60) < 20
-    fold = folds(Rows(X, labelled, np.ones(60), 20, 40), 5, rng)
+    fold = folds(Rows(X, labelled, np.ones(60), 20, 40), n_folds, np.random.RandomState(1))
     assert_array_equal(fold[40:], fold[:20])
+    assert_array_equal(fold[10:20], fold[:10])
+    assert len(np.unique(fold[labelled])) == n_folds
+
+
+def test_copies_part_where_there_are_few_distinct_rows():
+    labelled = np.arange(60) < 20
+    fold = folds(
+        Rows(np.zeros((60, 1)), labelled, np.ones(60), 20, 40), 5, np.random.RandomState(0)
+    )
     assert_array_equal(np.bincount(fold[labelled]), [4] * 5)
+    assert_array_equal(np.bincount(fold[~labelled]), [8] * 5)
+
+
+def test_features_of_few_values():
+    """Many rows are alike by nature, labelled or not, and copies must not tell on each other."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(2500) < 500 + 800
+    X = np.floor(np.clip(rng.normal(size=(2500, 3)) + 1.3 * truth[:, None] + 3, 0, 6))
+    found = estimate_prior(X, np.arange(2500) < 500, random_state=0)
+    assert abs(found.value - 0.4) < 0.12
 
 
 def test_elkan_noto_variants_differ_and_know_the_odds():

@@ -55,6 +55,11 @@ class ScoredPriorEstimator(PriorEstimator):
         self, rows: Rows, train: NDArray[np.intp], rng: np.random.RandomState
     ) -> ClassifierMixin:
         if self.estimator is not None:
+            if not hasattr(self.estimator, "predict_proba"):
+                raise TypeError(
+                    "estimator must be a classifier with a method 'predict_proba', got "
+                    f"{self.estimator!r}"
+                )
             return clone(self.estimator)
         from puforest.forest import PUExtraTreesClassifier  # which estimates priors with this
 
@@ -88,8 +93,9 @@ def thinned(
 def folds(rows: Rows, n_folds: int, rng: np.random.RandomState) -> NDArray[np.intp]:
     """Number of the fold of each row, each group spread evenly.
 
-    An unlabelled row that is a copy of a labelled one goes where that one goes: else the one
-    would be scored by a classifier that has seen the other.
+    Copies of a labelled row go where it goes, labelled or not: else the one would be scored by a
+    classifier that has seen the other. To move the unlabelled copies alone would be worse: what
+    is left to learn from would be the labelled ones.
     """
     fold = np.empty(len(rows.labelled), dtype=np.intp)
     for part in (rows.labelled, ~rows.labelled):
@@ -98,10 +104,11 @@ def folds(rows: Rows, n_folds: int, rng: np.random.RandomState) -> NDArray[np.in
     group = labelled_groups(rows.X, rows.labelled)
     home = np.empty(group.max() + 1, dtype=np.intp)
     home[group[rows.labelled]] = fold[rows.labelled]
-    together = np.where(rows.labelled | (group < 0), fold, home[group])
+    together = np.where(group < 0, fold, home[group])
     # Data of a few distinct rows may not spread: then copies have to part.
-    spread = np.bincount(together[~rows.labelled], minlength=n_folds)
-    return together if spread.max() <= rows.n_unlabelled / 2 else fold
+    most = max(0.5, 1.5 / n_folds)
+    spread = (np.bincount(together[part]) for part in (rows.labelled, ~rows.labelled))
+    return together if all(n.max() <= most * n.sum() for n in spread) else fold
 
 
 def smoothed_logit(scores: Array) -> Array:
