@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.signal import medfilt
+from scipy.ndimage import median_filter
 from sklearn.isotonic import isotonic_regression
 
 from puforest.prior._base import Array, Rows, Share
@@ -128,7 +128,7 @@ def density_ratio(
     u, mass = density(unlabelled, w_u, edges)
     with np.errstate(over="ignore"):  # far from all unlabelled rows: as large as can be
         ratio = np.divide(p, u, out=np.zeros(CELLS), where=u > 0)
-    ratio = medfilt(np.minimum(LARGEST_RATIO, ratio), MEDIAN_WIDTH)
+    ratio = median_filter(np.minimum(LARGEST_RATIO, ratio), MEDIAN_WIDTH, mode="constant")
     # Cells without unlabelled rows decide nothing, but need some weight to be in order.
     ratio = isotonic_regression(ratio, sample_weight=mass + 1e-9)
     return (edges[1:] + edges[:-1]) / 2, ratio, mass, (p, u)
