@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from puforest import PUExtraTreesClassifier
 from puforest import metrics as pu
+from puforest.calibration import PUCalibratedClassifier
 
 ONE_SET = "single-training-set"
 
@@ -96,13 +97,31 @@ def test_finds_the_estimator_inside(blobs, fitted):
     scorer = pu.pu_scorer("accuracy")
     expected = pu.pu_accuracy_score(y, search.predict(X), prior=0.4, scenario=ONE_SET)
     assert scorer(search, X, y) == scorer(pipeline, X, y) == expected
+    calibrated = PUCalibratedClassifier(pipeline, cv="prefit").fit(X, y)
+    expected = pu.pu_accuracy_score(y, calibrated.predict(X), prior=0.4, scenario=ONE_SET)
+    assert scorer(calibrated, X, y) == expected
+
+
+def test_a_prior_given_to_the_calibration_goes_before_that_inside(blobs, fitted):
+    X, y, _ = blobs
+    forest, *_ = fitted
+    model = PUCalibratedClassifier(forest, cv="prefit", prior=0.5, scenario="case-control")
+    expected = pu.pu_precision_score(y, model.fit(X, y).predict(X), prior=0.5)
+    assert pu.pu_scorer("precision")(model, X, y) == expected
+
+
+def test_the_share_of_labels_is_no_prior(blobs):
+    X, y, _ = blobs
+    supervised = PUExtraTreesClassifier(risk="pn", n_estimators=3, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="prior=None, and PUExtraTreesClassifier knows none"):
+        pu.pu_scorer("f1")(supervised, X, y)
 
 
 def test_other_classifiers_need_prior_and_scenario(blobs):
     X, y, _ = blobs
     for model in (LogisticRegression(), RandomForestClassifier(5, random_state=0)):
         model.fit(X, y)
-        with pytest.raises(ValueError, match=r"prior=None, and \w+ has no 'prior_'"):
+        with pytest.raises(ValueError, match=r"prior=None, and \w+ knows none"):
             pu.get_scorer("pu_f1")(model, X, y)
         with pytest.raises(ValueError, match="give scenario to pu_scorer"):
             pu.pu_scorer("f1", prior=0.4)(model, X, y)

@@ -23,11 +23,11 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import cross_val_predict
-from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
+from puforest._inside import known_prior, known_scenario
 from puforest._sample import PUSample, pu_sample
 from puforest.forest import PUForestClassifier
 from puforest.model_selection._cross_validation import asking_for
@@ -270,24 +270,22 @@ class PUCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return fitted, _as_score(answers)
 
     def _scenario_of(self, estimator: Any) -> str:
-        scenario = self.scenario or getattr(_last(estimator), "scenario", None)
+        scenario = known_scenario(estimator) if self.scenario is None else self.scenario
         if scenario is None:
             raise ValueError(
                 f"scenario=None: {type(estimator).__name__} does not know one. Give "
                 "scenario='case-control' or scenario='single-training-set'."
             )
-        return cast(str, scenario)
+        return scenario
 
     def _prior_of(self, estimator: Any) -> Any:
-        if self.prior is not None:
-            return self.prior
-        last = _last(estimator)
-        if getattr(last, "risk", None) == "pn" or not hasattr(last, "prior_"):
+        prior = known_prior(estimator) if self.prior is None else self.prior
+        if prior is None:
             raise ValueError(
-                f"prior=None: {type(last).__name__} takes unlabelled rows for negatives, and knows "
-                "no share of positives among them. Give the prior, for example prior=0.3."
+                f"prior=None: {type(estimator).__name__} takes unlabelled rows for negatives, and "
+                "knows no share of positives among them. Give the prior, for example prior=0.3."
             )
-        return last.prior_
+        return prior
 
     def predict_proba(self, X: check.MatrixLike) -> Array:
         """Calibrated probability of each class.
@@ -327,10 +325,6 @@ class PUCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         tags.classifier_tags.multi_class = False
         tags.input_tags = get_tags(self.estimator).input_tags
         return tags
-
-
-def _last(estimator: Any) -> Any:
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
 def _method(estimator: Any) -> str:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNUSED
 
 from puforest import _validation as check
+from puforest._inside import known_prior, known_scenario
 from puforest.metrics._metric import score
 from puforest.metrics._registry import METRICS, find_metric
 
 __all__ = ["PUScorer", "get_scorer", "get_scorer_names", "pu_scorer"]
+
+T = TypeVar("T")
 
 
 class PUScorer(BaseEstimator):
@@ -114,10 +116,10 @@ class PUScorer(BaseEstimator):
         metric.require_options(options)
         prior = self.prior
         if prior is None and metric.needs_prior:
-            prior = _of_estimator(estimator, "prior_", "prior")
+            prior = _required("prior", known_prior(estimator), estimator)
         scenario = self.scenario
         if scenario is None:
-            scenario = _of_estimator(estimator, "scenario", "scenario")
+            scenario = _required("scenario", known_scenario(estimator), estimator)
         value = score(
             metric,
             y,
@@ -131,22 +133,13 @@ class PUScorer(BaseEstimator):
         return value if metric.greater_is_better else -value
 
 
-def _of_estimator(estimator: Any, attribute: str, parameter: str) -> Any:
-    """What the estimator knows, or the one inside it that was fitted last."""
-    inner = estimator
-    while not hasattr(inner, attribute):
-        if isinstance(inner, Pipeline):
-            inner = inner.steps[-1][1]
-        elif hasattr(inner, "best_estimator_"):
-            inner = inner.best_estimator_
-        elif hasattr(inner, "estimator_"):
-            inner = inner.estimator_
-        else:
-            raise ValueError(
-                f"{parameter}=None, and {type(estimator).__name__} has no {attribute!r} to take it "
-                f"from: give {parameter} to pu_scorer"
-            )
-    return getattr(inner, attribute)
+def _required(parameter: str, found: T | None, estimator: Any) -> T:
+    if found is None:
+        raise ValueError(
+            f"{parameter}=None, and {type(estimator).__name__} knows none: give {parameter} to "
+            "pu_scorer"
+        )
+    return found
 
 
 def _response(reads: str, estimator: Any, X: check.MatrixLike) -> NDArray[Any]:
@@ -173,7 +166,7 @@ def pu_scorer(
         A name of `get_scorer_names`, such as "pu_f1"; "f1" will do.
     prior : float, optional
         Share of positives in the population; ``prior_`` of the fitted estimator by default, also
-        of the last step of a pipeline.
+        of the one inside a pipeline, a search or a `PUCalibratedClassifier`.
     scenario : {"case-control", "single-training-set"}, optional
         How the rows came about; ``scenario`` of the estimator by default.
     **options
