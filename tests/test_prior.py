@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier
 from puforest.plots import plot_prior_evidence
@@ -18,7 +20,8 @@ from puforest.prior import (
     TIcE,
     estimate_prior,
 )
-from puforest.prior._base import MOST_UNLABELLED, Rows
+from puforest.prior._base import MOST_ROWS, Rows
+from puforest.prior._bootstrap import bootstrap_interval
 from puforest.prior._scores import folds
 from puforest.prior.bbe import best_bin
 from puforest.prior.dedpul import density_ratio, explaining_share
@@ -218,11 +221,51 @@ def test_elkan_noto_variants_differ_and_know_the_odds():
     assert abs(found["e2"] - 0.4) < 0.1
 
 
+def test_elkan_noto_interval_of_the_maximum():
+    """A resample may be without the row of the largest score."""
+    X, y = clouds(0.4, scenario="case-control", n_p=100, n_u=300)
+    low, high = ElkanNoto(variant="e3", random_state=0).fit(X, y).interval_
+    assert high - low > 0.01
+
+
+@pytest.mark.parametrize("variant", ["e1", "e2", "e3"])
+def test_elkan_noto_of_scores_that_are_all_zero(variant):
+    X, y = clouds(0.4, scenario="case-control", n_p=20, n_u=60)
+    never = DummyClassifier(strategy="most_frequent")
+    assert ElkanNoto(variant=variant, estimator=never).fit(X, y).prior_ > 0.9
+
+
+def test_resamples_are_of_rows():
+    """Their number stays what it is, so that nothing that depends on it changes."""
+    sizes = []
+
+    def statistic(positive, unlabelled, w_p, w_u):
+        sizes.append((len(positive), len(unlabelled), len(w_p), len(w_u)))
+        assert_array_equal(w_p, 2 * positive)
+        assert_array_equal(w_u, 3 * unlabelled)
+        return positive.mean()
+
+    p, u = np.arange(50.0), np.arange(70.0)
+    value, low, high = bootstrap_interval(
+        statistic, p, u, 2 * p, 3 * u, confidence=0.9, n_resamples=400, random_state=0
+    )
+    assert set(sizes) == {(50, 70, 50, 70)}
+    assert value == 24.5
+    error = 1.645 * p.std() / np.sqrt(50)
+    assert_allclose([low, high], [24.5 - error, 24.5 + error], atol=0.8)
+
+
 def test_estimator_of_the_user():
     X, y = clouds(0.4, scenario="case-control")
     found = BBE(estimator=LogisticRegression(), random_state=0).fit(X, y)
     assert abs(found.prior_ - 0.4) < 0.05
     assert_array_equal(found.interval_, found.estimate_.interval)
+
+
+def test_refuses_an_estimator_without_probabilities():
+    X, y = clouds(0.4, scenario="case-control", n_p=20, n_u=60)
+    with pytest.raises(TypeError, match=r"with a method 'predict_proba', got LinearSVC\(\)"):
+        BBE(estimator=LinearSVC()).fit(X, y)
 
 
 def test_in_a_pipeline():
@@ -263,14 +306,36 @@ def test_weightless_rows_are_not_there():
     assert found.value == estimate_prior(X, y, random_state=0).value
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_equal_weights_change_nothing(method):
+    """Neither does their unit, although TIcE counts rows."""
+    X, y = clouds(0.4, scenario="case-control", n_p=100, n_u=300)
+    X, y = X[::2], y[::2]
+    plain = estimate_prior(X, y, method=method, random_state=0)
+    for weight in (np.ones(200), np.full(200, 0.3)):
+        found = estimate_prior(X, y, method=method, sample_weight=weight, random_state=0)
+        assert_allclose((found.value, *found.interval), (plain.value, *plain.interval))
+
+
+def test_thinned_labelled_rows(monkeypatch):
+    """What is left out counts for the label frequency, and for the prior of one sample."""
+    monkeypatch.setattr("puforest.prior._base.MOST_ROWS", 200)
+    X, y = clouds(0.4, scenario="single-training-set", n_p=400, n_u=1000, distance=8.0)
+    for method in ("bbe", "tice", "elkan-noto"):
+        found = estimate_prior(X, y, method=method, scenario="single-training-set", random_state=0)
+        assert abs(found.value - 0.4) < 0.15
+        assert_allclose(found.label_frequency, 400 / (1400 * found.value))
+    assert [len(scores) for scores in found.evidence["scores"]] == [200, 200]
+
+
 def test_many_unlabelled_rows_are_thinned():
     rng = np.random.default_rng(0)
-    n = MOST_UNLABELLED + 20_000
+    n = MOST_ROWS + 20_000
     X = rng.normal(size=(n + 200, 1)) + 6.0 * (np.arange(n + 200) < 200 + n // 4)[:, None]
     y = (np.arange(n + 200) < 200).astype(int)
     found = estimate_prior(X, y, random_state=0)
     assert abs(found.value - 0.25) < 0.03
-    assert len(found.evidence["scores"][1]) == MOST_UNLABELLED
+    assert len(found.evidence["scores"][1]) == MOST_ROWS
     assert_allclose(found.label_frequency, 200 / (200 + found.value * n))
 
 
@@ -299,7 +364,9 @@ def test_refuses(change, message):
 
 def test_prints():
     X, y = clouds(0.4, scenario="case-control", n_p=100, n_u=300)
-    text = str(estimate_prior(X, y, random_state=0))
+    found = estimate_prior(X, y, random_state=0)
+    assert found == estimate_prior(X, y, random_state=0)
+    text = str(found)
     assert "90 % interval" in text
     assert "bbe, case-control" in text
 
@@ -351,6 +418,25 @@ def test_parameters_are_checked_before_the_estimate():
 
 
 # Pictures
+
+
+@pytest.mark.parametrize("method", ["tice", "elkan-noto"])
+def test_the_frequency_drawn_is_that_of_the_rows_looked_at(method, monkeypatch):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    monkeypatch.setattr("puforest.prior._base.MOST_ROWS", 100)
+    X, y = clouds(0.4, scenario="case-control", n_p=100, n_u=1000)
+    estimate = estimate_prior(X, y, method=method, random_state=0)
+    ax = plot_prior_evidence(estimate)
+    drawn = [np.ravel(line.get_data()) for line in ax.lines][-1]
+    found = np.mean(estimate.evidence["frequencies"])
+    assert found > 2 * estimate.label_frequency
+    assert found in drawn
+    pyplot.close(ax.figure)
+
+
+def test_only_estimates_are_drawn():
+    with pytest.raises(TypeError, match="estimate must be a PriorEstimate"):
+        plot_prior_evidence(0.3)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from puforest.plots._canvas import LABELLED, QUIET, UNLABELLED, axes
+from puforest.prior import PriorEstimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from puforest.prior import PriorEstimate
 
 __all__ = ["plot_prior_evidence"]
 
@@ -36,6 +35,11 @@ def plot_prior_evidence(estimate: PriorEstimate, *, ax: Axes | None = None) -> A
     -------
     matplotlib.axes.Axes
     """
+    if not isinstance(estimate, PriorEstimate):
+        raise TypeError(
+            "estimate must be a PriorEstimate, from estimate_prior or prior_estimate_ of a forest, "
+            f"got {type(estimate).__name__}"
+        )
     draw = {"bbe": _best_bin, "dedpul": _densities, "elkan-noto": _scores}
     return draw.get(estimate.method, _parts)(estimate, ax)
 
@@ -99,7 +103,7 @@ def _densities(estimate: PriorEstimate, ax: Axes | None) -> Axes:
         cells,
         estimate.unlabeled_share * evidence["labelled_density"] * scale,
         color=LABELLED,
-        label="labelled rows × prior",
+        label="labelled rows × their share",
     )
     ax.set_ylim(bottom=0)
     ax.legend(frameon=False)
@@ -115,9 +119,8 @@ def _scores(estimate: PriorEstimate, ax: Axes | None) -> Axes:
         strict=True,
     ):
         ax.hist(scores, bins=40, density=True, color=colour, alpha=0.45, label=label)
-    ax.axvline(
-        estimate.label_frequency, color=QUIET, label=f"frequency {estimate.label_frequency:.3f}"
-    )
+    (frequency,) = estimate.evidence["frequencies"]
+    ax.axvline(frequency, color=QUIET, label=f"frequency {frequency:.3f}")
     ax.legend(frameon=False)
     return ax
 
@@ -125,7 +128,7 @@ def _scores(estimate: PriorEstimate, ax: Axes | None) -> Axes:
 def _parts(estimate: PriorEstimate, ax: Axes | None) -> Axes:
     by_tice = estimate.method == "tice"
     values = estimate.evidence["frequencies" if by_tice else "draws"]
-    mean = estimate.label_frequency if by_tice else estimate.unlabeled_share
+    mean = values.mean()
     ax = axes(
         ax,
         title=_title(estimate),

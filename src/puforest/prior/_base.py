@@ -15,9 +15,9 @@ from puforest.scenario import SCENARIOS
 
 Array = NDArray[np.float64]
 
-# More unlabelled rows would cost time and memory, and tell nothing: the share of 100,000 rows in
-# any region is known to 0.002.
-MOST_UNLABELLED = 100_000
+# More rows of a kind would cost time and memory, and tell nothing: the share of 100,000 rows in any
+# region is known to 0.002.
+MOST_ROWS = 100_000
 
 
 class PriorEstimatedWarning(UserWarning):
@@ -56,7 +56,7 @@ class PriorEstimate:
     scenario: str
     unlabeled_share: float
     label_frequency: float
-    evidence: dict[str, Any] = field(repr=False, default_factory=dict)
+    evidence: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -68,7 +68,7 @@ class PriorEstimate:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows to look at: X, which are labelled, and what they weigh."""
+    """Rows to look at: X, which are labelled, and how many rows each counts as."""
 
     X: NDArray[Any]
     labelled: NDArray[np.bool_]
@@ -140,22 +140,28 @@ class PriorEstimator(BaseEstimator):
         return self
 
     def _rows(self, X: NDArray[Any], given: check.Rows) -> Rows:
-        """Rows that weigh something, unlabelled ones up to a number."""
+        """Rows that weigh something, of each kind up to a number."""
         for name, n in (("labelled", given.n_labelled), ("unlabelled", given.n_unlabelled)):
             if n < 2:
                 raise ValueError(
                     f"y: a prior cannot be estimated from {n} {name} row; at least two of each "
                     "kind are needed. Give the prior instead, for example prior=0.3."
                 )
+        rng = check.random_state(self.random_state)
+
+        def some(n: int) -> NDArray[np.intp]:
+            return (
+                np.sort(rng.choice(n, MOST_ROWS, replace=False)) if n > MOST_ROWS else np.arange(n)
+            )
+
         n = given.n_labelled
         total = (float(given.labelled_weight.sum()), float(given.unlabelled_weight.sum()))
-        kept = np.arange(len(given.order))
-        if given.n_unlabelled > MOST_UNLABELLED:
-            rng = check.random_state(self.random_state)
-            some = rng.choice(given.n_unlabelled, MOST_UNLABELLED, replace=False)
-            kept = np.concatenate([kept[:n], n + np.sort(some)])
-        order = given.order[kept]
-        return Rows(X[order], kept < n, given.weight[kept], *total)
+        kept = np.concatenate([some(n), n + some(given.n_unlabelled)])
+        # Weights are known up to a factor: they are to add up to as many rows of equal weight as
+        # would be as informative, which makes equal ones 1.
+        weight = given.weight[kept]
+        weight *= weight.sum() / (weight @ weight)
+        return Rows(X[given.order[kept]], kept < n, weight, *total)
 
     def _share(self, rows: Rows) -> Share:
         raise NotImplementedError

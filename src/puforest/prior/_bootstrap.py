@@ -26,14 +26,10 @@ def bootstrap_interval(
     """Value of a statistic of both groups' scores and weights, and its percentile interval."""
     rng = check.random_state(random_state)
 
-    def resampled(weight: Array) -> Array:
-        n = len(weight)
-        counts: Array = weight * np.bincount(rng.randint(n, size=n), minlength=n)
-        return counts
+    def resampled() -> float:
+        p, u = (rng.randint(n, size=n) for n in (len(positive), len(unlabelled)))
+        return statistic(positive[p], unlabelled[u], w_p[p], w_u[u])
 
-    values = [
-        statistic(positive, unlabelled, resampled(w_p), resampled(w_u))
-        for _ in range(check.integer("n_resamples", n_resamples, 10))
-    ]
+    values = [resampled() for _ in range(check.integer("n_resamples", n_resamples, 10))]
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
     return statistic(positive, unlabelled, w_p, w_u), float(low), float(high)

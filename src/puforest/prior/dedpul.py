@@ -28,8 +28,8 @@ class DEDPUL(ScoredPriorEstimator):
     Estimates the densities of the scores of labelled and of unlabelled rows, and from their
     ratio r the prior: the posterior of a row is min(1, prior * r), and its mean over the
     unlabelled rows must be the prior again. It is solved by expectation maximisation from
-    above; where noise in r lets that slide to zero, the candidate is taken from which on the
-    mean falls behind.
+    above. Noise in r may let that slide towards zero, so the candidate from which on the mean
+    falls behind is taken where it is larger.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def mean_posterior(ratio: Array, mass: Array, prior: Array) -> Array:
 
 
 def explaining_share(ratio: Array, mass: Array) -> float:
-    """The prior that is the mean of its posteriors, or from which on that falls behind."""
+    """The prior that is the mean of its posteriors, or from which on it is not, if larger."""
     prior = 1.0
     for _ in range(1000):
         previous, prior = prior, float(mean_posterior(ratio, mass, np.array([prior]))[0])

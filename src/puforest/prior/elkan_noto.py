@@ -51,7 +51,8 @@ class ElkanNoto(ScoredPriorEstimator):
     interval_ : tuple of float
         Where it lies.
     estimate_ : PriorEstimate
-        All about it.
+        All about it. Its evidence holds the ``scores`` of both groups, and the label frequency
+        among the rows looked at (``frequencies``, one number).
     """
 
     _method = "elkan-noto"
@@ -84,14 +85,16 @@ class ElkanNoto(ScoredPriorEstimator):
             scores = unbalanced(scores, rows.odds)
 
         def share(positive: Array, unlabelled: Array, w_p: Array, w_u: Array) -> float:
-            total = w_p @ positive
+            total = float(w_p @ positive)
+            if total == 0:
+                return 1.0  # no label is likely anywhere, so all may be positive
             if self.variant == "e1":
                 c = total / w_p.sum()
             elif self.variant == "e2":
                 c = total / (total + w_u @ unlabelled)
             else:
                 c = max(positive.max(), unlabelled.max())
-            return float(w_p.sum() / w_u.sum() * (1 - c) / c) if c > 0 else 1.0
+            return float(w_p.sum() / w_u.sum() * (1 - c) / c)
 
         labelled = rows.labelled
         groups = (scores[labelled], scores[~labelled], rows.weight[labelled])
@@ -103,7 +106,11 @@ class ElkanNoto(ScoredPriorEstimator):
             n_resamples=self.n_resamples,
             random_state=self.random_state,
         )
-        evidence = {"scores": (scores[labelled], scores[~labelled]), "variant": self.variant}
+        evidence = {
+            "scores": (scores[labelled], scores[~labelled]),
+            "frequencies": np.array([rows.odds / (rows.odds + value)]),
+            "variant": self.variant,
+        }
         return Share(value, low, high, evidence)
 
 

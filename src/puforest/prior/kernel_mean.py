@@ -29,7 +29,7 @@ class KernelMean(PriorEstimator):
 
     Takes ever more of the positives out of the unlabelled data, and sees how far the rest is from
     any distribution in a space of kernel functions. From the true prior on the distance grows.
-    Its time grows with the third power of the rows, so it looks at a few at a time.
+    Its time and memory grow with the square of the rows, so it looks at a few at a time.
 
     Parameters
     ----------

@@ -64,7 +64,8 @@ class TIcE(ScoredPriorEstimator):
     interval_ : tuple of float
         Where it lies.
     estimate_ : PriorEstimate
-        All about it. Its evidence holds the label frequency of each part (``frequencies``).
+        All about it. Its evidence holds the label frequency of each part (``frequencies``),
+        among the rows looked at.
 
     Examples
     --------
