@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier
 from puforest.inspection import (
@@ -25,6 +27,7 @@ from puforest.plots import (
     plot_importances,
     plot_partial_dependence,
 )
+from puforest.prior import PriorEstimatedWarning
 
 ONE = "single-training-set"
 
@@ -119,6 +122,10 @@ def test_permutation_importance(forest, blobs):
     assert not np.allclose(heavy.values, found.values)
     with pytest.raises(ValueError, match="scoring must be one of"):
         permutation_importance(forest, X, labelled, scoring="pu_nothing")
+    with pytest.raises(NotFittedError):
+        permutation_importance(PUExtraTreesClassifier(0.4), X, labelled)
+    with pytest.raises(TypeError, match=r"got polars.*DataFrame: give X.to_pandas\(\)"):
+        permutation_importance(forest, pl.DataFrame(X), labelled)
 
 
 # Partial dependence
@@ -182,10 +189,44 @@ def test_partial_dependence_of_whole_numbers(blobs):
     assert len(curve.grid[0]) == len(np.unique(counts[:, 0]))
 
 
+def test_partial_dependence_of_whole_numbers_in_a_table(blobs):
+    X, labelled, _ = blobs
+    counts = pd.DataFrame(np.round(3 * X).astype(int), columns=list("abcdef"))
+    model = PUExtraTreesClassifier(0.4, n_estimators=5, random_state=0).fit(counts, labelled)
+    plain = PUExtraTreesClassifier(0.4, n_estimators=5, random_state=0).fit(
+        counts.to_numpy(), labelled
+    )
+    for feature in (0, [0, 1]):
+        curve = partial_dependence(model, counts, feature, y=labelled, grid_resolution=4)
+        same = partial_dependence(plain, counts.to_numpy(), feature, y=labelled, grid_resolution=4)
+        assert_allclose(curve.average, same.average)
+
+
+def test_partial_dependence_leaves_out_rows_without_weight(forest, blobs):
+    X, labelled, _ = blobs
+    weight = (np.arange(600) < 300).astype(float)
+    more = partial_dependence(forest, X, 0, y=labelled, sample_weight=weight, kind="both")
+    part = partial_dependence(forest, X[:300], 0, y=labelled[:300], kind="both")
+    for name in ("grid", "average", "individual"):
+        assert_allclose(getattr(more, name), getattr(part, name))
+
+
+def test_partial_dependence_of_what_knows_no_scenario(blobs):
+    X, labelled, _ = blobs
+    pipe = make_pipeline(StandardScaler(), PUExtraTreesClassifier(0.4, n_estimators=5))
+    pipe.fit(X, labelled)
+    with pytest.raises(ValueError, match="scenario=None, and Pipeline knows none"):
+        partial_dependence(pipe, X, 0, y=labelled)
+    curve = partial_dependence(pipe, X, 0, y=labelled, scenario=ONE, kind="individual")
+    assert len(curve.individual) == len(X)
+
+
 def test_partial_dependence_refuses(forest, blobs):
     X, labelled, _ = blobs
     with pytest.raises(ValueError, match="features has 6, which is neither"):
         partial_dependence(forest, X, 6)
+    with pytest.raises(ValueError, match="features must be one or two, got 3"):
+        partial_dependence(forest, X, (0, 1, 2))
     with pytest.raises(ValueError, match="features has 'age', which is neither"):
         partial_dependence(forest, X, "age")
     with pytest.raises(ValueError, match="give y too"):
@@ -253,6 +294,36 @@ def test_selection_on_pu_data(blobs):
     assert feature_selection_curve(model, X, labelled, steps=[1]).scores.shape == (1, 5)
 
 
+def test_selection_of_fewer_features_than_a_split_may_try(blobs):
+    X, labelled, y = blobs
+    model = PUExtraTreesClassifier(0.4, scenario=ONE, n_estimators=3, max_features=4)
+    data = {"X_test": X, "y_test": y, "random_state": 0, "steps": [1, 6]}
+    curve = feature_selection_curve(model, X, labelled, **data)
+    assert model.max_features == 4
+    seed = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=1)[0]
+    assert curve.scores[1, 0] == model.set_params(random_state=seed).fit(X, labelled).score(X, y)
+
+
+@pytest.mark.parametrize("order_by", ["risk-reduction", [6, 5, 4, 3, 2, 1]])
+def test_selection_estimates_a_prior_once(blobs, order_by):
+    """With each number of features it would be another one, and so would be what scores mean."""
+    X, labelled, _ = blobs
+    seen = []
+
+    def prior(model, X, y):
+        seen.append(model.prior_)
+        return 0.0
+
+    model = PUExtraTreesClassifier(scenario=ONE, n_estimators=3)
+    with pytest.warns(PriorEstimatedWarning) as caught:
+        feature_selection_curve(
+            model, X, labelled, steps=[1, 3, 6], cv=2, order_by=order_by, scoring=prior
+        )
+    assert len(caught) == 2  # one a split
+    assert len(seen) == 6
+    assert len(set(seen)) == 2
+
+
 def test_selection_keeps_copies_together(blobs):
     """A labelled row whose copy was learnt from would be judged too well."""
     X, labelled, _ = blobs
@@ -279,6 +350,9 @@ def test_selection_keeps_copies_together(blobs):
         ({"order_by": [1, 2]}, r"order_by must have the shape \(6,\)"),
         ({"X_test": np.zeros((2, 6))}, "X_test and y_test go together"),
         ({"X_test": np.zeros((2, 6)), "y_test": [0, 1], "cv": 3}, "cv=3 splits the PU data"),
+        ({"X_test": np.zeros((2, 5)), "y_test": [0, 1]}, "X_test has 5 features, but X has 6"),
+        ({"X_test": np.zeros((2, 6)), "y_test": [-1, 1]}, "y_test has -1, which y has not"),
+        ({"X_test": np.zeros((2, 6)), "y_test": [0, 1, 1]}, "inconsistent numbers of samples"),
         ({"cv": "many"}, "cv must be a number of folds"),
         ({"n_repeats": 0}, "n_repeats must be at least 1"),
         ({"estimator": ExtraTreesClassifier()}, "estimator must be a forest or tree of puforest"),

@@ -84,6 +84,7 @@ def test_group_propensity():
         (lambda: score_propensity([1.0, 2.0], frequency=1.0), "frequency must be .* got 1.0"),
         (lambda: score_propensity([1.0], frequency=0.1, minimum=0.2), "between 0.2 and 1, got 0.1"),
         (lambda: score_propensity([1.0], minimum=0), "minimum must be a number between 0.0 and 1"),
+        (lambda: score_propensity([1.0], minimum="a"), "minimum must be a number .* got 'a'"),
         (lambda: score_propensity([1.0], strength=np.inf), "strength must be a finite number"),
         (lambda: score_propensity([1.0, 2.0], y=[0, 1, 1]), r"y must have the shape \(2,\)"),
         (lambda: linear_propensity([[1.0, 2.0]], [1.0]), r"coef must have the shape \(2,\)"),

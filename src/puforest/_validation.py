@@ -178,6 +178,12 @@ def real_dtype(X: Any) -> Any:
     return [np.float64, np.float32]
 
 
+def column_names(X: Any, n_features: int) -> list[str]:
+    """Names of the columns of a table; "x0", "x1" and so on for what has none."""
+    names = getattr(X, "columns", None)
+    return [f"x{i}" for i in range(n_features)] if names is None else [str(name) for name in names]
+
+
 def is_small_and_clean(X: Any, n_features: int) -> bool:
     """Whether X is a plain array of a few rows that `check_array` would let through as it is."""
     return (

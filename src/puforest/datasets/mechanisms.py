@@ -65,7 +65,7 @@ def score_propensity(
     z = check_array(score, ensure_2d=False, dtype=np.float64, input_name="score")
     if z.ndim != 1:
         raise ValueError(f"score must have one number a row, got the shape {z.shape}")
-    for name, value, low in (("frequency", frequency, minimum), ("minimum", minimum, 0.0)):
+    for name, value, low in (("minimum", minimum, 0.0), ("frequency", frequency, minimum)):
         if not check.is_real(value) or not low < value < 1:
             raise ValueError(f"{name} must be a number between {low!r} and 1, got {value!r}")
     if not check.is_real(strength) or not np.isfinite(strength):

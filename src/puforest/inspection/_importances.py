@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,14 +79,18 @@ class FeatureImportances:
 
 def feature_names(estimator: Any, X: check.MatrixLike = None) -> list[str]:
     """Names of the features that an estimator was fitted with, or of the columns of X."""
-    names: Iterable[Any]
     if hasattr(estimator, "feature_names_in_"):
-        names = estimator.feature_names_in_
-    elif hasattr(X, "columns"):
-        names = X.columns
-    else:
-        names = (f"x{i}" for i in range(estimator.n_features_in_))
-    return [str(name) for name in names]
+        return [str(name) for name in estimator.feature_names_in_]
+    return check.column_names(X, estimator.n_features_in_)
+
+
+def refuse_other_tables(X: check.MatrixLike) -> None:
+    """Refuse tables whose columns scikit-learn's inspection would lose the names of."""
+    if hasattr(X, "columns") and not hasattr(X, "iloc"):
+        raise TypeError(
+            f"X must be an array or a pandas table, got {type(X).__module__}.{type(X).__name__}: "
+            "give X.to_pandas()"
+        )
 
 
 def require_forest(name: str, value: Any) -> PUClassifier:
@@ -158,7 +162,8 @@ def permutation_importance(
     estimator : estimator
         A fitted classifier.
     X : array-like of shape (n_samples, n_features)
-        Rows that it has not seen, if what it needs for new rows is asked for.
+        Rows that it has not seen, if what it needs for new rows is asked for: an array or a
+        pandas table.
     y : array-like of shape (n_samples,)
         Their PU labels; or the true classes, with a `scoring` for those.
     scoring : str or callable, default="pu_f1"
@@ -196,6 +201,8 @@ def permutation_importance(
     # Imported late: metrics are many, and importances need none of them.
     from puforest.metrics import get_scorer
 
+    check_is_fitted(estimator)
+    refuse_other_tables(X)
     result = sklearn.inspection.permutation_importance(
         estimator,
         X,

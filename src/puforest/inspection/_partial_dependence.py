@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from puforest import _validation as check
 from puforest._sample import pu_sample
-from puforest.inspection._importances import feature_names
+from puforest.inspection._importances import feature_names, refuse_other_tables
 
 KINDS = ("average", "individual", "both")
 
@@ -44,7 +45,7 @@ class PartialDependence:
 def partial_dependence(
     estimator: Any,
     X: check.MatrixLike,
-    features: int | str | tuple[int | str, int | str],
+    features: int | str | Sequence[int | str],
     *,
     y: ArrayLike | None = None,
     scenario: str | None = None,
@@ -73,7 +74,7 @@ def partial_dependence(
     scenario : {"case-control", "single-training-set"}, optional
         How the rows were drawn; that of the estimator by default. Only with `y`.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows in the average.
+        Weights of the rows in the average; rows of weight 0 are not there.
     grid_resolution : int, default=50
         Number of values of each feature; if there are fewer different ones, these are taken.
     percentiles : tuple of float, default=(0.05, 0.95)
@@ -102,29 +103,31 @@ def partial_dependence(
     check_is_fitted(estimator)
     check.one_of("kind", kind, KINDS)
     names = feature_names(estimator, X)
-    if hasattr(X, "columns") and not hasattr(X, "iloc"):
-        raise TypeError(
-            f"X must be an array or a pandas table, got {type(X).__module__}.{type(X).__name__}: "
-            "give X.to_pandas()"
-        )
+    refuse_other_tables(X)
     if not hasattr(X, "columns"):
         with check.data_errors("X"):
             X = check_array(X, dtype=check.real_dtype(X))
+    asked: Sequence[Any] = features if isinstance(features, list | tuple) else [features]
+    if not 1 <= len(asked) <= 2:
+        raise ValueError(f"features must be one or two, got {len(asked)}")
+    which = [_number_of(f, names) for f in asked]
     weight = None if sample_weight is None else check.weights(sample_weight, len(X))
+    population = np.ones(len(X)) if weight is None else weight
     if y is not None:
-        asked = estimator.scenario if scenario is None else scenario
-        sample = pu_sample(y, scenario=asked, sample_weight=weight)
+        sample = pu_sample(y, scenario=_scenario(scenario, estimator), sample_weight=weight)
         if len(sample) != len(X):
             raise ValueError(f"y must have the shape ({len(X)},), got ({len(sample)},)")
-        if asked == "case-control":
-            rows = np.flatnonzero(~sample.labelled)
-            X = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-            weight = None if weight is None else weight[rows]
+        population = sample.population
     elif scenario is not None:
         raise ValueError(f"scenario={scenario!r} says which rows of y to leave out: give y too")
-    which = [
-        _number_of(f, names) for f in (features if isinstance(features, tuple) else [features])
-    ]
+    rows = np.flatnonzero(population > 0)
+    if hasattr(X, "columns"):
+        X = X.iloc[rows]
+        # Values of the grid may lie between those of a column of whole numbers.
+        X = X.astype({X.columns[i]: float for i in which if X.dtypes.iloc[i].kind in "iu"})
+    else:
+        X = X[rows]
+    weight = None if weight is None else weight[rows]
     result = sklearn.inspection.partial_dependence(
         estimator,
         X,
@@ -142,6 +145,16 @@ def partial_dependence(
         average=result["average"][0] if kind != "individual" else None,
         individual=result["individual"][0] if kind != "average" else None,
     )
+
+
+def _scenario(scenario: str | None, estimator: Any) -> str:
+    found = getattr(estimator, "scenario", None) if scenario is None else scenario
+    if found is None:
+        raise ValueError(
+            f"scenario=None, and {type(estimator).__name__} knows none: say how the rows of y came "
+            "about, for example scenario='case-control'"
+        )
+    return str(found)
 
 
 def _number_of(feature: int | str, names: list[str]) -> int:

@@ -102,7 +102,8 @@ def feature_selection_curve(
     Parameters
     ----------
     estimator : estimator
-        A forest or tree of puforest; it is not changed.
+        A forest or tree of puforest; it is not changed. If it has no prior, that is estimated
+        once a fit with all features. A number of ``max_features`` is taken as at most that.
     X : array-like of shape (n_samples, n_features)
         The rows to learn from.
     y : array-like of shape (n_samples,)
@@ -152,10 +153,9 @@ def feature_selection_curve(
     True
     """
     model = require_forest("estimator", estimator)
-    names = [str(name) for name in getattr(X, "columns", [])]
     with check.data_errors("X"):
         table = check_array(X, dtype=check.real_dtype(X))
-    names = names or [f"x{i}" for i in range(table.shape[1])]
+    names = check.column_names(X, table.shape[1])
     labels = column_or_1d(y)
     check_consistent_length(table, labels)
     sizes = _sizes(steps, table.shape[1])
@@ -174,7 +174,9 @@ def feature_selection_curve(
             raise ValueError(f"cv={cv!r} splits the PU data, but X_test and y_test judge the fits")
         with check.data_errors("X_test"):
             test = check_array(X_test, dtype=check.real_dtype(X_test))
-        parts = [(table, labels, test, column_or_1d(y_test))]
+        truth = column_or_1d(y_test)
+        _require_alike(table, labels, test, truth)
+        parts = [(table, labels, test, truth)]
     else:
         parts = [
             (table[train], labels[train], table[held_out], labels[held_out])
@@ -182,24 +184,33 @@ def feature_selection_curve(
         ]
     score = _scorer(scoring, truth=X_test is not None)
 
-    def fitted(rows: NDArray[Any], labels: NDArray[Any], seed: int) -> PUClassifier:
-        fresh: PUClassifier = clone(model).set_params(random_state=seed)
+    estimates = model.prior is None and model.risk != "pn"
+
+    def fitted(
+        rows: NDArray[Any], labels: NDArray[Any], seed: int, prior: float | None
+    ) -> PUClassifier:
+        fresh: PUClassifier = clone(model).set_params(random_state=seed, prior=prior)
+        most: Any = model.max_features
+        if check.is_integer(most):
+            fresh.set_params(max_features=min(int(most), rows.shape[1]))
         return fresh.fit(rows, labels)
 
     scores, weights = [], []
     for train, train_labels, test, test_labels in parts:
         for seed in rng.randint(np.iinfo(np.int32).max, size=repeats):
-            if given is None:
-                whole = fitted(train, train_labels, seed)
+            weight, prior = given, model.prior
+            if weight is None or estimates:
+                whole = fitted(train, train_labels, seed, prior)
+                # Estimated once, with all features: else the scores could not be compared.
+                prior = whole.prior_ if estimates else prior
+            if weight is None:
                 weight = importances(whole, normalized=order_by == "normalized").mean
-            else:
-                weight = given
             order = np.argsort(-weight, kind="stable")
             weights.append(weight)
             column = []
             for k in sizes:
                 best = np.sort(order[:k])
-                part = fitted(train[:, best], train_labels, seed)
+                part = fitted(train[:, best], train_labels, seed, prior)
                 column.append(score(part, test[:, best], test_labels))
             scores.append(column)
     return FeatureSelectionCurve(
@@ -209,6 +220,20 @@ def feature_selection_curve(
         feature_names=names,
         scoring=_name_of(scoring, truth=X_test is not None),
     )
+
+
+def _require_alike(
+    X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]
+) -> None:
+    """Refuse test rows of other features or of other classes than those to learn from."""
+    check_consistent_length(X_test, y_test)
+    if X_test.shape[1] != X.shape[1]:
+        raise ValueError(f"X_test has {X_test.shape[1]} features, but X has {X.shape[1]}")
+    if unknown := np.setdiff1d(y_test, y).tolist():
+        raise ValueError(
+            f"y_test has {unknown[0]!r}, which y has not: give the true classes in the coding of "
+            f"y, {np.unique(y).tolist()}"
+        )
 
 
 def _sizes(steps: int | Sequence[int], n_features: int) -> NDArray[np.int64]:
