@@ -1,5 +1,7 @@
 """Intervals, the report made of them, and trivial classifiers."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -69,15 +71,15 @@ def truth():
 def test_formula_covers(scenario, truth):
     rng = np.random.default_rng(1)
     hits = dict.fromkeys(truth, 0)
-    for _ in range(200):
+    for _ in range(150):
         x, y = rows(rng, 600, scenario)
         for name, judged in answers(x).items():
             found = pu_interval(name, y, judged, prior=PRIOR, scenario=scenario)
             hits[name] += found.low <= truth[name] <= found.high
-    # At 95 %, chance leaves 184 to 196 of 200; the average precision is skewed, and biased.
-    low = {"pu_average_precision": 173}
+    # At 95 %, chance leaves 137 to 148 of 150; the average precision is skewed, and biased.
+    low = {"pu_average_precision": 128}
     for name, n in hits.items():
-        assert low.get(name, 180) <= n <= 199, (name, n)
+        assert n >= low.get(name, 134), (name, n)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -108,6 +110,46 @@ def test_formula_and_bootstrap_agree(scenario):
         assert drawn.value == formula.value
         assert_allclose(drawn.standard_error, formula.standard_error, rtol=0.2, err_msg=name)
         assert (formula.method, drawn.method) == ("formula", "bootstrap")
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_covers_near_the_bounds_with_thirty_labelled_rows(scenario):
+    """All labelled rows are called positive in nearly half of the draws."""
+    rng = np.random.default_rng(13)
+    prior, recall, fpr = 0.3, 0.97, 0.02
+    called = prior * recall + (1 - prior) * fpr
+    truth = {
+        "recall": recall,
+        "precision": prior * recall / called,
+        "f1": 2 * prior * recall / (prior + called),
+        "false_positive_rate": fpr,
+        "accuracy": 1 - prior - called + 2 * prior * recall,
+    }
+    hits = dict.fromkeys(truth, 0)
+    for _ in range(200):
+        y = np.append(np.ones(30, dtype=bool), rng.random(570) < (171 - 30) / 570)
+        labelled = np.arange(600) < 30
+        if scenario == "case-control":
+            y[30:] = rng.random(570) < prior
+        pred = rng.random(600) < np.where(y, recall, fpr)
+        for name, value in truth.items():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PriorMismatchWarning)
+                found = pu_interval(name, labelled, pred, prior=prior, scenario=scenario)
+            hits[name] += found.low <= value <= found.high
+    for name, n in hits.items():
+        assert n >= 178, (name, n)
+
+
+@pytest.mark.parametrize("method", ["formula", "bootstrap"])
+def test_a_perfect_recall_is_not_sure(method):
+    y, pred = np.repeat([1, 0], [50, 200]), np.repeat([1, 0], [110, 140])
+    found = pu_interval("recall", y, pred, method=method, random_state=0)
+    assert found.value == found.high == 1
+    assert 0.9 < found.low < 0.96  # Wilson's interval begins at 0.929
+    none = pu_interval("recall", y, 1 - pred, method=method, random_state=0)
+    assert_allclose([none.value, none.low], 0)
+    assert 0.04 < none.high < 0.1
 
 
 def test_bootstrap_is_reproducible_and_survives_few_labels():
@@ -163,6 +205,9 @@ def test_refuses():
         pu_interval("f1", y, pred, prior=0.3, confidence=95)
     with pytest.raises(ValueError, match="method must be one of"):
         pu_interval("f1", y, pred, prior=0.3, method="exact")
+    for ends in (0.3, (0.2, 0.3, 0.4)):
+        with pytest.raises(ValueError, match="prior_interval must be a lowest and a highest prior"):
+            pu_interval("f1", y, pred, prior=0.3, prior_interval=ends)
     with pytest.raises(ValueError, match="n_resamples must be at least 2"):
         pu_interval("f1", y, pred, prior=0.3, n_resamples=1)
 
@@ -246,6 +291,10 @@ def test_chance_is_found_as_often_as_confidence_says():
     y = np.repeat([1, 0], [100, 300])
     missed = sum(not detect_trivial(y, (rng.random(400) < 0.4).astype(int)) for _ in range(400))
     assert 5 <= missed <= 36
+
+
+def test_a_handful_of_rows_tells_little():
+    assert detect_trivial([1, 0, 0, 0], [1, 0, 0, 0]).standard_error > 0.2
 
 
 def test_trivial_refuses():

@@ -51,6 +51,23 @@ def test_standard_error_is_the_spread_over_draws(scenario):
     assert_allclose(errors.mean(), statistics.std(), rtol=0.06)
 
 
+@pytest.mark.parametrize("n", range(3, 60))
+def test_all_positives_may_be_labelled(n):
+    """The labelled share is the prior then, up to rounding."""
+    y = np.arange(n) % 3 == 0
+    sample = pu_sample(y, scenario="single-training-set", sample_weight=np.full(n, 0.3))
+    assert sample.class_prior(y.mean()) == y.mean()
+
+
+@pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
+def test_pseudo_rows_weigh_like_others(scenario):
+    sample = pu_sample(Y, scenario=scenario, sample_weight=[2, 2, 2, 2, 0]).with_pseudo_rows()
+    assert_allclose([sample.positive.sum(), sample.population.sum()], 1)
+    assert_allclose(sample.positive, np.array([1, 0, 1, 0, 0, 1, 1, 0, 0]) / 4)
+    u = [0, 1, 0, 1, 0] if scenario == "case-control" else [1, 1, 1, 1, 0]
+    assert_allclose(sample.population, np.array([*u, 0, 0, 1, 1]) / (sum(u) + 2))
+
+
 def test_refuses():
     with pytest.raises(ValueError, match="scenario must be one of"):
         pu_sample(Y, scenario="both")

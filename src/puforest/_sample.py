@@ -14,6 +14,9 @@ from puforest.scenario import SCENARIOS, require_possible
 
 Array = NDArray[np.float64]
 
+# What sums of a few million numbers may be off by.
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class PUSample:
@@ -51,7 +54,9 @@ class PUSample:
                 "prior must be a number between 0 and 1, the share of positives in the population, "
                 "got None: give what is known, or estimate it with puforest.prior.estimate_prior"
             )
-        require_possible(value, self.least_prior)
+        # All positives labelled makes the two equal, up to rounding.
+        if value < self.least_prior * (1 - ROUNDING):
+            require_possible(value, self.least_prior)
         return value
 
     def of_positives(self, values: ArrayLike) -> float:
@@ -73,6 +78,19 @@ class PUSample:
         influence = self.positive * (a - self.of_positives(a))
         influence += self.population * (b - self.of_population(b))
         return float(np.sqrt(influence @ influence))
+
+    def with_pseudo_rows(self) -> PUSample:
+        """The sample with two more rows of positives and two of the population at the end.
+
+        Each weighs as much as a row of its sample does on average over the weight there.
+        """
+        p, u = self.positive @ self.positive, self.population @ self.population
+        return PUSample(
+            np.append(self.labelled, [True, True, False, False]),
+            np.append(self.positive, [p, p, 0, 0]) / (1 + 2 * p),
+            np.append(self.population, [0, 0, u, u]) / (1 + 2 * u),
+            self.scenario,
+        )
 
 
 def pu_sample(

@@ -16,15 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 
 from puforest import _validation as check
-from puforest._sample import PUSample, pu_sample
+from puforest._sample import ROUNDING, PUSample, pu_sample
 
 Array = NDArray[np.float64]
 
 # Excesses of so many standard errors are no chance, even as the largest along a whole curve.
 CLEAR_EXCESS = 4.0
-
-# What sums of a few million numbers may be off by.
-ROUNDING = 1e-9
 
 
 class PriorMismatchWarning(UserWarning):
@@ -107,7 +104,7 @@ class Judged:
         bound = metric.clip(found.value)
         if np.isnan(bound) or abs(found.value - bound) <= ROUNDING:
             return found
-        error = self.standard_error(found)
+        error = self.spread(metric, **options)[1]
         distance = abs(found.value - bound) / error if error > 0 else np.inf
         cause = "So little may be chance." if distance < 2 else _cause(self.prior)
         message = (
@@ -116,11 +113,24 @@ class Judged:
         )
         return replace(found, warning=PriorMismatchWarning(message))
 
-    def standard_error(self, estimate: Estimate) -> float:
-        return self.sample.standard_error(estimate.on_positives, estimate.on_population)
+    def spread(self, metric: Metric, **options: Any) -> tuple[float, float]:
+        """Centre and standard error of what the metric may be."""
+        rows = self.softened() if metric.reads == "prediction" else self
+        found = metric.estimate(rows.sample, rows.values, rows.prior, **options)
+        return found.value, rows.sample.standard_error(found.on_positives, found.on_population)
 
-    def with_prior(self, prior: Any) -> Judged:
-        return replace(self, prior=self.sample.class_prior(prior))
+    def softened(self) -> Judged:
+        """Predictions, with one more row of each answer in both samples.
+
+        A share of k out of n rows thus becomes (k + 1) / (n + 2), and has a standard error above 0
+        even where all answers are the same. Agresti and Caffo (2000) found intervals around
+        such shares, and differences of two, to cover as they should for as few as ten rows.
+        """
+        return replace(
+            self,
+            sample=self.sample.with_pseudo_rows(),
+            values=np.append(self.values, [1.0, 0.0, 1.0, 0.0]),
+        )
 
 
 def _cause(prior: float) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm
+from sklearn.exceptions import UndefinedMetricWarning
 
 from puforest import _validation as check
 from puforest._sample import PUSample
@@ -61,17 +62,19 @@ class IntervalSettings:
     def __post_init__(self) -> None:
         check.one_of("method", self.method, METHODS)
         check.integer("n_resamples", self.n_resamples, 2)
-        if not check.is_real(self.confidence) or not 0 < self.confidence < 1:
-            raise ValueError(
-                f"confidence must be a number between 0 and 1, such as 0.95, "
-                f"got {self.confidence!r}"
-            )
+        check.share("confidence", self.confidence)
 
     def priors(self, rows: Judged) -> list[float]:
         """The prior, and the ends of its own interval."""
         if self.prior_interval is None:
             return [rows.prior]
-        low, high = (rows.with_prior(end).prior for end in self.prior_interval)
+        ends = np.asarray(self.prior_interval)
+        if ends.shape != (2,):
+            raise ValueError(
+                "prior_interval must be a lowest and a highest prior, such as (0.2, 0.4), "
+                f"got {self.prior_interval!r}"
+            )
+        low, high = (rows.sample.class_prior(end) for end in ends.tolist())
         if not low <= rows.prior <= high:
             raise ValueError(
                 f"prior_interval must hold prior={rows.prior:g}, got {self.prior_interval!r}"
@@ -110,36 +113,45 @@ def estimate_interval(
 ) -> tuple[Estimate, Interval]:
     """The estimate for the prior of `rows`, and the interval that covers those of all priors."""
     priors = settings.priors(rows) if metric.needs_prior else [rows.prior]
-    found = [replace(rows, prior=prior).estimate(metric, **options) for prior in priors]
+    found = rows.estimate(metric, **options)
+    centres, errors = np.transpose(
+        [replace(rows, prior=prior).spread(metric, **options) for prior in priors]
+    )
     if settings.method == "formula":
-        reach = norm.ppf((1 + settings.confidence) / 2)
-        errors = [rows.standard_error(estimate) for estimate in found]
-        lows = [e.value - reach * error for e, error in zip(found, errors, strict=True)]
-        highs = [e.value + reach * error for e, error in zip(found, errors, strict=True)]
+        reach = norm.ppf((1 + settings.confidence) / 2) * errors
+        lows, highs = centres - reach, centres + reach
     else:
+        of_shares = metric.reads == "prediction"
+        soft = rows.softened() if of_shares else rows
         drawn = np.array(
             [
-                [metric.estimate(sample, rows.values, prior, **options).value for prior in priors]
-                for sample in resamples(rows.sample, settings.n_resamples, settings.random_state)
+                [metric.estimate(sample, soft.values, prior, **options).value for prior in priors]
+                for sample in resamples(soft.sample, settings.n_resamples, settings.random_state)
             ]
         )
-        errors = drawn.std(axis=0, ddof=1).tolist()
-        # The basic bootstrap: errors of draws against the estimate stand for its own against the
-        # truth, biases included, before anything is clipped.
+        errors = drawn.std(axis=0, ddof=1)
         tails = [(1 + settings.confidence) / 2, (1 - settings.confidence) / 2]
         upper, lower = np.quantile(drawn, tails, axis=0)
-        values = np.array([estimate.value for estimate in found])
-        lows, highs = (2 * values - upper).tolist(), (2 * values - lower).tolist()
-    low, high = min(lows), max(highs)
+        if of_shares:
+            # Next to a bound draws reach away from it, and so must the interval: percentiles.
+            lows, highs = lower, upper
+        else:
+            # The basic bootstrap: errors of draws against the estimate stand for its own against
+            # the truth, biases included, before anything is clipped.
+            lows, highs = 2 * centres - upper, 2 * centres - lower
+    # Where shares are 0 or 1, the centre is off the value.
+    low, high = np.append(lows, found.value).min(), np.append(highs, found.value).max()
+    if isinstance(found.warning, UndefinedMetricWarning):
+        low, high = metric.low, metric.high
     interval = Interval(
-        value=metric.clip(found[0].value),
+        value=metric.clip(found.value),
         low=metric.low if np.isnan(low) else metric.clip(low),
         high=metric.high if np.isnan(high) else metric.clip(high),
         standard_error=float(errors[0]),
         confidence=float(settings.confidence),
         method=settings.method,
     )
-    return found[0], interval
+    return found, interval
 
 
 @documented
@@ -184,9 +196,14 @@ def pu_interval(
 
     Notes
     -----
-    Both methods are right for many rows. Where a rate is 0 or 1 on all rows, both give an interval
-    without width, and with a handful of labelled rows both are too short. The calibration error
-    has no honest interval near 0.
+    Predicted classes are judged by shares of rows. To keep intervals honest where these are next
+    to 0 or 1, such as a recall of 1 on few labelled rows, both methods work on the rows with four
+    more: one predicted positive and one negative, in the sample of the positives and in that of
+    the population (Agresti and Caffo, 2000). So the value need not be in the middle.
+
+    For scores and probabilities both methods are right for many rows, and too short with a
+    handful of labelled ones. The calibration error has no honest interval near 0, nor has the
+    average precision near 1.
 
     Examples
     --------
@@ -196,7 +213,7 @@ def pu_interval(
     >>> y_pred = np.concatenate([np.repeat([1, 0], [80, 20]), np.repeat([1, 0], [120, 280])])
     >>> found = pu_interval("accuracy", y_true, y_pred, prior=0.3)
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
-    (0.88, 0.815, 0.945)
+    (0.88, 0.81, 0.94)
     """
     known = find_metric(metric)
     known.require_options(options)

@@ -92,7 +92,8 @@ def detect_trivial(
 def triviality(rows: Judged, margin: float = 0.01, confidence: float = 0.95) -> Triviality:
     positive = rows.values
     r, q = rows.sample.of_positives(positive), rows.sample.of_population(positive)
-    error = rows.sample.standard_error(positive, -positive)
+    soft = rows.softened()
+    error = soft.sample.standard_error(soft.values, -soft.values)
     kind: str | None = None
     message = f"recall {r:.3f} is above the {q:.3f} of the population that is called positive"
     if max(r, q) <= margin:
