@@ -107,6 +107,11 @@ def test_splitters_refuse():
         next(PUStratifiedKFold(2, group_copies=True).split(np.zeros((20, 1)), y))
     with pytest.raises(ValueError, match="y has 1 labelled rows, too few for two parts"):
         next(PUShuffleSplit(2, test_size=0.5).split(X, np.arange(20) == 3))
+    few = np.repeat([1, 0], [3, 97])
+    with pytest.raises(ValueError, match="the 10 rows of a test part hold no labelled one, of 3"):
+        next(PUShuffleSplit(random_state=0).split(np.zeros((100, 1)), few))
+    with pytest.raises(ValueError, match="hold no unlabelled one"):
+        next(PUShuffleSplit(test_size=10, random_state=0).split(np.zeros((100, 1)), 1 - few))
     with pytest.raises(ValueError, match="only one class"):
         next(PUStratifiedKFold().split(X, np.zeros(20)))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -434,6 +439,15 @@ def test_sensitivity_takes_weights_as_repeated_rows():
     assert prior_sensitivity(model, X).priors[0] == pytest.approx(np.ceil(least * 20) / 20)
 
 
+def test_default_priors_are_possible_for_the_rows_too():
+    X, labelled, _ = draw(400, "single-training-set")
+    model = forest("single-training-set", min_samples_leaf=20).fit(X, labelled)
+    rows = np.concatenate([np.flatnonzero(labelled), np.flatnonzero(labelled == 0)[:100]])
+    share = labelled[rows].mean()
+    assert share > 0.3 > labelled.mean() + 0.1
+    assert prior_sensitivity(model, X[rows], labelled[rows]).priors[0] >= share
+
+
 def test_pure_leaves_are_told():
     X, labelled, _ = draw(300, "case-control")
     with pytest.warns(UserWarning, match=r"only 0\.0% of the population is in leaves"):
@@ -453,6 +467,9 @@ def test_sensitivity_refuses():
         prior_sensitivity(model, X, labelled[1:])
     with pytest.raises(ValueError, match="priors"):
         prior_sensitivity(model, X, priors=[])
+    supervised = forest(risk="pn", min_samples_leaf=20).fit(X, labelled)
+    with pytest.raises(ValueError, match="risk='pn' takes the rows as fully labelled"):
+        prior_sensitivity(supervised, X, labelled)
 
 
 def test_picture():

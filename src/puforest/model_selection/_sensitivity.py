@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
 from puforest._base import PUClassifier
-from puforest._sample import pu_sample
+from puforest._sample import PUSample, pu_sample
 
 __all__ = ["PriorSensitivity", "prior_sensitivity"]
 
@@ -85,7 +85,7 @@ def prior_sensitivity(
         Their labels, to estimate precision, recall, F1 and error at each prior.
     priors : array-like, optional
         The priors. By default 0.05, 0.1, ... 0.95, without those that are impossible in a single
-        training set.
+        training set: below its share of labelled rows, in the fit or here.
     scenario : {"case-control", "single-training-set"} or None, default=None
         How the rows of `X` came about; None is that of the estimator. Only used with `y`.
     sample_weight, propensity : array-like of shape (n_samples,), optional
@@ -119,20 +119,27 @@ def prior_sensitivity(
     check_is_fitted(estimator)
     if y is None and (sample_weight is not None or propensity is not None):
         raise ValueError("sample_weight and propensity are only used with y: give y too")
-    grid = _grid(estimator, priors)
-    _warn_if_pure(estimator)
-    decisions = np.stack([estimator.with_prior(p).decision_function(X) for p in grid.tolist()])
-    positive = decisions > 0
-    if y is None:
-        population = np.full(positive.shape[1], 1 / positive.shape[1])
-        metrics = {}
-    else:
+    sample = None
+    if y is not None:
+        if estimator.risk == "pn":
+            raise ValueError(
+                "risk='pn' takes the rows as fully labelled: leave y out, and compare predictions "
+                "with it by scikit-learn's metrics"
+            )
         sample = pu_sample(
             y,
             scenario=estimator.scenario if scenario is None else scenario,
             sample_weight=sample_weight,
             propensity=propensity,
         )
+    grid = _grid(estimator, priors, sample)
+    _warn_if_pure(estimator)
+    decisions = np.stack([estimator.with_prior(p).decision_function(X) for p in grid.tolist()])
+    positive = decisions > 0
+    if sample is None:
+        population = np.full(positive.shape[1], 1 / positive.shape[1])
+        metrics = {}
+    else:
         if len(sample) != positive.shape[1]:
             raise ValueError(f"y has {len(sample)} rows, but X has {positive.shape[1]}")
         sample.class_prior(grid[0])
@@ -162,11 +169,11 @@ def _metrics(prior: Array, r: Array, q: Array) -> dict[str, Array]:
     }
 
 
-def _grid(estimator: PUClassifier, priors: ArrayLike | None) -> Array:
+def _grid(estimator: PUClassifier, priors: ArrayLike | None, sample: PUSample | None) -> Array:
     if priors is None:
         grid = np.arange(1, 20) / 20
         least = estimator._masses.labelled_u if estimator.risk != "pn" else 0.0
-        return grid[grid >= least]
+        return grid[grid >= max(least, 0.0 if sample is None else sample.least_prior)]
     grid = np.unique(check.vector("priors", priors, np.size(priors), finite=True))
     if len(grid) == 0:
         raise ValueError("priors is empty: give at least one")

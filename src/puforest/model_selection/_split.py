@@ -48,14 +48,16 @@ class _PUSplit:
         check_consistent_length(X, labelled)
         if not check.boolean("group_copies", self.group_copies):
             self._require_enough(labelled.sum(), (~labelled).sum())
-            yield from self._strata(labelled, groups)
+            for rows in self._strata(labelled, groups):
+                yield _with_both_kinds(rows, labelled)
             return
         group = copy_groups(X)
         with_label = np.bincount(group, weights=labelled) > 0
         with_unlabelled = np.bincount(group, weights=~labelled) > 0
         self._require_enough(with_label.sum(), with_unlabelled.sum())
         for train, test in self._strata(with_label, groups):
-            yield np.flatnonzero(np.isin(group, train)), np.flatnonzero(np.isin(group, test))
+            rows = np.flatnonzero(np.isin(group, train)), np.flatnonzero(np.isin(group, test))
+            yield _with_both_kinds(rows, labelled)
 
     def _strata(self, stratum: NDArray[np.bool_], groups: Any) -> Iterator[tuple[Rows, Rows]]:
         return cast(
@@ -75,6 +77,20 @@ class _PUSplit:
                     "at least one. Ask for fewer folds, or judge a forest by its out-of-bag "
                     "answers."
                 )
+
+
+def _with_both_kinds(rows: tuple[Rows, Rows], labelled: NDArray[np.bool_]) -> tuple[Rows, Rows]:
+    """Refuse parts that nothing could be learnt from or judged by."""
+    for part, name in zip(rows, ("training", "test"), strict=True):
+        n_labelled = np.count_nonzero(labelled[part])
+        if n_labelled in (0, len(part)):
+            kind = "unlabelled" if n_labelled else "labelled"
+            raise ValueError(
+                f"the {len(part)} rows of a {name} part hold no {kind} one, of "
+                f"{np.count_nonzero(labelled)} labelled and {np.count_nonzero(~labelled)} "
+                "unlabelled rows in all: make this part larger, or ask for fewer folds"
+            )
+    return rows
 
 
 class PUStratifiedKFold(_PUSplit, StratifiedKFold):
