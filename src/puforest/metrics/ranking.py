@@ -67,13 +67,17 @@ class Thresholds:
 
 def thresholds(sample: PUSample, scores: Array) -> Thresholds:
     distinct, index = np.unique(scores, return_inverse=True)
-    index = len(distinct) - 1 - index
+    return thresholds_of_ranks(sample, distinct[::-1], len(distinct) - 1 - index)
+
+
+def thresholds_of_ranks(sample: PUSample, distinct: Array, rank: NDArray[np.intp]) -> Thresholds:
+    """The thresholds of scores that were sorted before: where each row stands among `distinct`."""
 
     def share(weight: Array) -> Array:
-        above = np.cumsum(np.bincount(index, weights=weight))
+        above = np.cumsum(np.bincount(rank, weights=weight, minlength=len(distinct)))
         return np.minimum(above, 1.0)
 
-    return Thresholds(distinct[::-1], share(sample.positive), share(sample.population), index)
+    return Thresholds(distinct, share(sample.positive), share(sample.population), rank)
 
 
 def _middles(shares: Array) -> Array:

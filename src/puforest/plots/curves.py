@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
 
 from puforest import _validation as check
 from puforest.metrics._docs import documented
 from puforest.metrics._metric import Judged, Metric, judged
 from puforest.metrics.calibration import CALIBRATION_ERROR, probability_bins
-from puforest.metrics.intervals import resamples
+from puforest.metrics.classification import PRECISION
+from puforest.metrics.intervals import IntervalSettings, estimate_interval, resamples
 from puforest.metrics.ranking import (
     AVERAGE_PRECISION,
     ROC_AUC,
@@ -22,6 +23,7 @@ from puforest.metrics.ranking import (
     precision_recall_points,
     roc_points,
     thresholds,
+    thresholds_of_ranks,
 )
 from puforest.plots._canvas import LABELLED, QUIET, UNLABELLED, axes
 
@@ -68,18 +70,19 @@ def _draw(
     random_state: int | np.random.RandomState | None,
 ) -> None:
     """The curve and a band from the bootstrap, at each point of the grid."""
-    found = curve(thresholds(rows.sample, rows.values), rows.prior)
+    check.share("confidence", confidence)
+    at = thresholds(rows.sample, rows.values)
     if check.integer("n_resamples", n_resamples, 0) > 0:
         drawn = np.array(
             [
-                curve(thresholds(sample, rows.values), rows.prior)
+                curve(thresholds_of_ranks(sample, at.threshold, at.of_row), rows.prior)
                 for sample in resamples(rows.sample, n_resamples, random_state)
             ]
         )
         low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
         name = f"{100 * confidence:g} % of resamples"
         ax.fill_between(GRID, low, high, color=LABELLED, alpha=0.2, linewidth=0, label=name)
-    ax.plot(GRID, found, color=LABELLED, label=label)
+    ax.plot(GRID, curve(at, rows.prior), color=LABELLED, label=label)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.02))
 
 
@@ -206,7 +209,8 @@ def plot_reliability(
 ) -> Axes:
     """Draw shares of positives against predicted probabilities, with error bars.
 
-    The bars come from the formula, and take the prior as known.
+    The share in a bin is the precision of a classifier that calls just this bin positive: the bars
+    are those of `pu_interval` for it, and take the prior as known.
 
     Parameters
     ----------
@@ -236,15 +240,13 @@ def plot_reliability(
     bins = probability_bins(rows.sample, rows.values, rows.prior, n_bins=n_bins, strategy=strategy)
     there = np.flatnonzero(bins.population)
     population = bins.population[there]
-    share, predicted = bins.positives[there] / population, bins.predicted[there] / population
-    error = np.array(
-        [
-            rows.sample.standard_error(rows.prior * inside / u, -s * inside / u)
-            for inside, s, u in zip(bins.of_row == there[:, None], share, population, strict=True)
-        ]
-    )
-    reach = norm.ppf((1 + confidence) / 2) * error
-    low, middle, high = (np.clip(v, 0, 1) for v in (share - reach, share, share + reach))
+    predicted = bins.predicted[there] / population
+    settings = IntervalSettings(confidence, "formula", None, 2, None)
+    bars = [
+        estimate_interval(PRECISION, replace(rows, values=inside.astype(float)), settings)[1]
+        for inside in bins.of_row == there[:, None]
+    ]
+    low, middle, high = np.transpose([(bar.low, bar.value, bar.high) for bar in bars])
     distance = _value(rows, CALIBRATION_ERROR, n_bins=n_bins, strategy=strategy)
     ax = axes(
         ax,
