@@ -49,34 +49,36 @@ PRIOR = float(MASS @ TRUTH)
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_sigmoid_recovers_the_posterior(scenario):
-    s, labelled, _ = draw(100_000, scenario)
+    # Over twelve seeds the largest errors were 0.20 and 0.03.
+    s, labelled, _ = draw(30_000, scenario)
     sigmoid = fit_sigmoid(s, pu_sample(labelled, scenario=scenario), PRIOR)
-    assert_allclose([sigmoid.slope, sigmoid.intercept], [SLOPE, INTERCEPT], atol=0.07)
+    assert_allclose(sigmoid.slope, SLOPE, atol=0.3)
+    assert_allclose(sigmoid.intercept, INTERCEPT, atol=0.06)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_isotonic_approaches_the_posterior(scenario):
-    errors = []
-    for n in (1000, 100_000):
+    errors = []  # over twelve seeds: at most 0.09 and 0.031
+    for n in (500, 30_000):
         s, labelled, _ = draw(n, scenario)
         p = fit_isotonic(s, pu_sample(labelled, scenario=scenario), PRIOR).predict(GRID)
         assert (np.diff(p) >= 0).all()
         errors.append(MASS @ np.abs(p - TRUTH))
-    assert errors[1] < 0.02
-    assert errors[1] < errors[0] / 2
+    assert errors[1] < min(0.045, errors[0])
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_propensities_correct_selective_labels(method):
     s, labelled, e = draw(
-        100_000, "single-training-set", propensity=lambda s: 0.1 + 0.8 * expit(3 * s)
+        30_000, "single-training-set", propensity=lambda s: 0.1 + 0.8 * expit(3 * s)
     )
-    errors = []
+    errors = []  # over eight seeds: at most 0.022 with propensities, at least 0.08 without
     for propensity in (e, None):
         sample = pu_sample(labelled, scenario="single-training-set", propensity=propensity)
         p = METHODS[method](s, sample, PRIOR).predict(GRID)
         errors.append(MASS @ np.abs(p - TRUTH))
-    assert errors[0] < 0.03 < errors[1] / 1.5
+    assert errors[0] < 0.04
+    assert errors[1] > 0.06
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -91,6 +93,18 @@ def test_weights_are_repeated_rows(method, scenario):
         METHODS[method](s, weighted, PRIOR).predict(GRID),
         METHODS[method](s.repeat(weight), repeated, PRIOR).predict(GRID),
         atol=1e-3,
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rows_that_weigh_nothing_are_not_there(method):
+    s, labelled, _ = draw(300, "case-control")
+    weight = np.arange(len(s)) % 2
+    there = weight == 1
+    assert_allclose(
+        METHODS[method](s, pu_sample(labelled, sample_weight=weight), PRIOR).predict(GRID),
+        METHODS[method](s[there], pu_sample(labelled[there]), PRIOR).predict(GRID),
+        rtol=1e-6,
     )
 
 
@@ -151,26 +165,27 @@ def clouds(n, scenario, seed=0, prior=0.3):
 
 
 def forest(scenario="case-control", **params):
-    defaults = {"prior": 0.3, "n_estimators": 50, "oob_score": True, "random_state": 0}
+    defaults = {"prior": 0.3, "n_estimators": 40, "oob_score": True, "random_state": 0}
     return PURandomForestClassifier(**(defaults | params), scenario=scenario)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-@pytest.mark.parametrize("cv", [5, "oob", "prefit"])
+@pytest.mark.parametrize("cv", [3, "oob", "prefit"])
 @pytest.mark.parametrize("method", METHODS)
 def test_calibrated_to_the_class(scenario, cv, method):
-    X, labelled, _ = clouds(4000, scenario)
-    X_test, _, y_test = clouds(10_000, "single-training-set", seed=1)
+    X, labelled, _ = clouds(3000, scenario)
+    X_test, _, y_test = clouds(5000, "single-training-set", seed=1)
     model = PUCalibratedClassifier(forest(scenario), method=method, cv=cv)
     if cv == "prefit":
-        model.estimator.fit(*clouds(4000, scenario, seed=2)[:2])
+        model.estimator.fit(*clouds(3000, scenario, seed=2)[:2])
     p = model.fit(X, labelled).predict_proba(X_test)
     raw = model.estimator_.predict_proba(X_test)
     assert_allclose(p.sum(axis=1), 1)
     error, raw_error = (benchmark.calibration_error(a[:, 1], y_test) for a in (p, raw))
-    assert error < 0.035
+    # Over four seeds: at most 0.043; without calibration at least 0.05 in case-control data.
+    assert error < 0.06
     if scenario == "case-control":
-        assert error < raw_error / 2
+        assert error < raw_error
     assert_array_equal(model.predict(X_test), p[:, 1] > 0.5)
     assert (model.prior_, model.scenario_) == (0.3, scenario)
     assert_array_equal(model.classes_, [0, 1])
@@ -179,14 +194,14 @@ def test_calibrated_to_the_class(scenario, cv, method):
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_not_calibrated_to_the_label(scenario):
-    X, labelled, _ = clouds(3000, scenario)
-    X_test, _, y_test = clouds(10_000, "single-training-set", seed=1)
+    X, labelled, _ = clouds(2000, scenario)
+    X_test, _, y_test = clouds(5000, "single-training-set", seed=1)
     base = forest(scenario, oob_score=False)
     to_class, to_label = (
         benchmark.calibration_error(model.fit(X, labelled).predict_proba(X_test)[:, 1], y_test)
         for model in (PUCalibratedClassifier(base, cv=3), CalibratedClassifierCV(base, cv=3))
     )
-    assert to_class < to_label / 2
+    assert to_class < to_label
 
 
 def test_scores_come_from_where_cv_says():
@@ -211,8 +226,8 @@ def test_rows_without_out_of_bag_answer_are_left_out():
 
 
 def test_other_classifiers_and_pipelines():
-    X, labelled, _ = clouds(4000, "case-control")
-    X_test, _, y_test = clouds(10_000, "single-training-set", seed=1)
+    X, labelled, _ = clouds(3000, "case-control")
+    X_test, _, y_test = clouds(5000, "single-training-set", seed=1)
     logistic = make_pipeline(StandardScaler(), LogisticRegression())
     tree = PUDecisionTreeClassifier(prior=0.3, min_samples_leaf=100, voting="soft", random_state=0)
     for estimator, params in (
@@ -223,7 +238,7 @@ def test_other_classifiers_and_pipelines():
         model = PUCalibratedClassifier(estimator, **params).fit(X, np.array(["a", "b"])[labelled])
         assert_array_equal(model.classes_, ["a", "b"])
         p = model.predict_proba(X_test)[:, 1]
-        assert benchmark.calibration_error(p, y_test) < 0.06
+        assert benchmark.calibration_error(p, y_test) < 0.08
         assert ((model.predict(X_test) == "b") == y_test).mean() > 0.8
 
 
@@ -283,14 +298,18 @@ def test_refuses():
     refused("only works for partitions", cv=PUShuffleSplit(2, test_size=0.5))
     refused("is not fitted yet", cv="prefit", error=sklearn.exceptions.NotFittedError)
     refused("only one class", y=np.zeros(len(X)))
+    prefit = forest().fit(X, labelled)
+    refused(
+        r"classes \[-1, 1\], but .* fitted to \[0, 1\]", prefit, y=2 * labelled - 1, cv="prefit"
+    )
     with pytest.raises(sklearn.exceptions.NotFittedError):
         PUCalibratedClassifier(forest()).predict(X)
 
 
 CHECKED = [
-    PUCalibratedClassifier(PUExtraTreesClassifier(prior=0.1, n_estimators=5, random_state=0), cv=2),
+    PUCalibratedClassifier(PUExtraTreesClassifier(prior=0.1, n_estimators=3, random_state=0), cv=2),
     PUCalibratedClassifier(
-        PURandomForestClassifier(prior=0.5, n_estimators=50, oob_score=True, random_state=0),
+        PURandomForestClassifier(prior=0.5, n_estimators=25, oob_score=True, random_state=0),
         method="isotonic",
         cv="oob",
     ),
