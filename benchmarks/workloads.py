@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +9,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
 
-from puforest.datasets import load_mushrooms, make_pu
+from puforest import datasets
+from puforest.datasets import DATASETS, make_pu
 
 PUBLISHED = ("mnist", "cifar-10", "covtype")
 CHUNK = 50_000
@@ -43,43 +42,10 @@ class Workload:
         return make_pu(self.X, self.y, n_labeled=self.n_labelled, random_state=0)
 
 
-def mnist(folder: Path) -> Workload:
-    """Even digits are positive."""
-
-    def read(name: str, offset: int) -> np.ndarray:
-        raw = gzip.decompress((folder / "mnist" / name).read_bytes())
-        return np.frombuffer(raw, np.uint8, offset=offset)
-
-    def part(name: str) -> tuple[np.ndarray, np.ndarray]:
-        images = read(f"{name}-images-idx3-ubyte.gz", 16).reshape(-1, 784).astype(np.float32)
-        return images, (read(f"{name}-labels-idx1-ubyte.gz", 8) % 2 == 0).astype(int)
-
-    return Workload("mnist", *part("train"), *part("t10k"))
-
-
-def cifar10(folder: Path) -> Workload:
-    """Vehicles are positive."""
-
-    def part(*names: str) -> tuple[np.ndarray, np.ndarray]:
-        files = [folder / "cifar-10" / "cifar-10-batches-bin" / name for name in names]
-        rows = np.concatenate([np.fromfile(f, np.uint8).reshape(-1, 3073) for f in files])
-        return rows[:, 1:].astype(np.float32), np.isin(rows[:, 0], [0, 1, 8, 9]).astype(int)
-
-    train = [f"data_batch_{i}.bin" for i in range(1, 6)]
-    return Workload("cifar-10", *part(*train), *part("test_batch.bin"))
-
-
 def split(name: str, X: np.ndarray, y: np.ndarray) -> Workload:
     """A random fifth of the rows for testing."""
     test = np.random.default_rng(0).permutation(len(X)) < len(X) // 5
     return Workload(name, X[~test], y[~test], X[test], y[test])
-
-
-def covtype(folder: Path) -> Workload:
-    """The most frequent of seven forest types is positive."""
-    with gzip.open(folder / "covtype" / "covtype.data.gz") as file:
-        table = np.loadtxt(file, delimiter=",", dtype=np.float32)
-    return split("covtype", table[:, :-1].copy(), (table[:, -1] == 2).astype(int))
 
 
 def synthetic_chunks(n: int, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -116,31 +82,6 @@ def synthetic(n: int, d: int) -> Workload:
     return split(f"synthetic-{n}x{d}", np.concatenate(rows), np.concatenate(classes))
 
 
-def unsw_nb15(folder: Path) -> Workload:
-    """Attacks are positive. Only the official testing set: a fifth of it for testing."""
-    path = folder / "unsw-nb15" / "UNSW_NB15_testing-set.csv"
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    left_out = {"id", "proto", "service", "state", "attack_cat", "label"}
-    names = [name for name in rows[0] if name not in left_out]
-    X = np.array([[row[name] for name in names] for row in rows], dtype=np.float32)
-    return split("unsw-nb15", X, np.array([int(row["label"]) for row in rows]))
-
-
-def newsgroups(folder: Path) -> Workload:
-    """Groups of alt, comp, misc and rec are positive. Averaged GloVe vectors of 100 numbers."""
-    data = np.load(folder / "20news" / "20news_glove_100.npz")
-    first = [str(name).partition(".")[0] for name in data["target_names"]]
-    positive = np.isin(first, ["alt", "comp", "misc", "rec"]).astype(int)
-    parts = [(data[f"X_{part}"], positive[data[f"y_{part}"]]) for part in ("train", "test")]
-    return Workload("20news", *parts[0], *parts[1])
-
-
-def mushrooms() -> Workload:
-    """Edible ones are positive."""
-    return split("mushrooms", *load_mushrooms(return_X_y=True))
-
-
 def digits() -> Workload:
     """Even digits are positive."""
     X, y = load_digits(return_X_y=True)
@@ -153,22 +94,28 @@ def breast_cancer() -> Workload:
     return split("breast-cancer", X, 1 - y)
 
 
-EMBEDDED = {"mushrooms": mushrooms, "digits": digits, "breast-cancer": breast_cancer}
-IN_FOLDER = {
-    "mnist": mnist,
-    "cifar-10": cifar10,
-    "covtype": covtype,
-    "unsw-nb15": unsw_nb15,
-    "20news": newsgroups,
-}
+OF_SCIKIT_LEARN = {"digits": digits, "breast-cancer": breast_cancer}
+EMBEDDED = ("mushrooms", *OF_SCIKIT_LEARN)
+IN_FOLDER = ("mnist", "cifar-10", "covtype", "unsw-nb15", "20news")
+
+
+def published(name: str, folder: Path | None) -> Workload:
+    """A data set of the paper, with its official split where it has one."""
+
+    def rows(subset: str) -> tuple[np.ndarray, np.ndarray]:
+        return datasets.load(name, subset=subset, data_home=folder, download=False, return_X_y=True)
+
+    if DATASETS[name].has_subsets:
+        return Workload(name, *rows("train"), *rows("test"))
+    return split(name, *rows("all"))
 
 
 def load(name: str, folder: Path | None) -> Workload:
     if name.startswith("synthetic-"):
         n, d = name.removeprefix("synthetic-").split("x")
         return synthetic(int(n), int(d))
-    if name in EMBEDDED:
-        return EMBEDDED[name]()
-    if folder is None:
+    if name in OF_SCIKIT_LEARN:
+        return OF_SCIKIT_LEARN[name]()
+    if name in IN_FOLDER and folder is None:
         raise SystemExit(f"{name} is read from the folder that --data names")
-    return IN_FOLDER[name](folder)
+    return published(name, folder)

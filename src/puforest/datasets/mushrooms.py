@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Bunch
+
+from puforest.datasets._assemble import Loaded, assemble
 
 __all__ = ["load_mushrooms"]
 
@@ -26,9 +27,7 @@ columns are one-hot encoded without stalk-root, the one with missing values: 112
 """
 
 
-def load_mushrooms(
-    *, return_X_y: bool = False
-) -> Bunch | tuple[NDArray[np.float32], NDArray[np.int64]]:
+def load_mushrooms(*, return_X_y: bool = False) -> Loaded:
     """Edible and poisonous mushrooms: 8124 rows, 112 binary features, edible is positive.
 
     Parameters
@@ -39,8 +38,9 @@ def load_mushrooms(
     Returns
     -------
     Bunch
-        ``data`` (8124, 112) of float32, ``target`` (1 edible, 0 not), ``feature_names``,
-        ``target_names`` and ``DESCR``.
+        ``data`` (8124, 112) of float32, ``target`` (1 edible, 0 not), ``original_target`` (the
+        letters e and p), ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, how the
+        data differ from those of the paper: not at all.
 
     Examples
     --------
@@ -51,7 +51,6 @@ def load_mushrooms(
     packed = files("puforest.datasets").joinpath("agaricus-lepiota.data.gz").read_bytes()
     lines = gzip.decompress(packed).decode("ascii").splitlines()
     table: NDArray[Any] = np.array(list(csv.reader(lines)))
-    target = (table[:, 0] == "e").astype(np.int64)
     columns, names = [], []
     for name, values in zip(COLUMNS, table.T[1:], strict=True):
         if name == "stalk-root":
@@ -60,12 +59,13 @@ def load_mushrooms(
             columns.append(values == category)
             names.append(f"{name}={category}")
     data = np.column_stack(columns).astype(np.float32)
-    if return_X_y:
-        return data, target
-    return Bunch(
-        data=data,
-        target=target,
+    return assemble(
+        data,
+        table[:, 0] == "e",
+        original_target=table[:, 0],
         feature_names=names,
         target_names=["poisonous", "edible"],
-        DESCR=DESCRIPTION,
+        description=DESCRIPTION,
+        differs="",
+        return_X_y=return_X_y,
     )

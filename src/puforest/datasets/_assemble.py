@@ -1,0 +1,69 @@
+"""What all loaders return, and how data without an official split are split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Bunch
+
+from puforest import _validation as check
+
+Rows: TypeAlias = tuple[NDArray[np.float32], NDArray[np.int64]]
+Loaded: TypeAlias = Bunch | Rows
+Part: TypeAlias = tuple[NDArray[np.float32], NDArray[Any]]
+
+SUBSETS = ("train", "test", "all")
+
+# The seed of the split of data that have no official one.
+SPLIT_SEED = 0
+
+
+def parts_of(subset: str) -> tuple[str, ...]:
+    """Which of the two parts a subset has."""
+    check.one_of("subset", subset, SUBSETS)
+    return ("train", "test") if subset == "all" else (subset,)
+
+
+def read_parts(subset: str, read: Callable[[str], Part]) -> Part:
+    """Rows and classes of a subset, the training part first."""
+    parts = [read(part) for part in parts_of(subset)]
+    if len(parts) == 1:
+        return parts[0]
+    rows, classes = zip(*parts, strict=True)
+    return np.concatenate(rows), np.concatenate(classes)
+
+
+def in_subset(n: int, subset: str) -> NDArray[np.bool_]:
+    """Rows of a subset where a random fifth, always the same, is for testing."""
+    parts = parts_of(subset)
+    test = np.random.default_rng(SPLIT_SEED).permutation(n) < n // 5
+    return (test & ("test" in parts)) | (~test & ("train" in parts))
+
+
+def assemble(
+    data: NDArray[np.float32],
+    positive: NDArray[np.bool_],
+    *,
+    original_target: NDArray[Any],
+    feature_names: Sequence[str],
+    target_names: Sequence[str],
+    description: str,
+    differs: str,
+    return_X_y: bool,
+) -> Loaded:
+    """The answer of a loader."""
+    target = positive.astype(np.int64)
+    if check.boolean("return_X_y", return_X_y):
+        return data, target
+    return Bunch(
+        data=data,
+        target=target,
+        original_target=original_target,
+        feature_names=list(feature_names),
+        target_names=list(target_names),
+        DESCR=description + (f"\nDiffers from the paper's: {differs}\n" if differs else ""),
+        differs=differs,
+    )

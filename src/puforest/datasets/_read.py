@@ -1,0 +1,121 @@
+"""Strict readers: what is not as published is a ValueError that names the file."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import math
+import struct
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+# More than any file here holds when unpacked: the largest has 75 MB.
+LIMIT = 2**28
+
+# What readers of the standard library and of NumPy raise on damaged content.
+DAMAGE = (
+    ValueError,
+    EOFError,
+    KeyError,
+    OverflowError,
+    RuntimeError,
+    lzma.LZMAError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Errors about the content of a file, as ValueErrors with its name."""
+    try:
+        yield
+    except DAMAGE as error:
+        raise ValueError(f"{path} is damaged, or not the published file: {error}") from error
+    except OSError as error:
+        # Errors of the system have a number; those about the content of gzip and bzip2 have none.
+        if error.errno is not None:
+            raise
+        raise ValueError(f"{path} is damaged, or not the published file: {error}") from error
+
+
+def require_rows(found: int, expected: int) -> None:
+    """Refuse a file that was cut, or is another version."""
+    if found != expected:
+        raise ValueError(f"it has {found} rows instead of {expected}")
+
+
+def read_all(file: IO[bytes] | gzip.GzipFile) -> bytes:
+    """The content of a file, however small a compressed file it comes from, within limits."""
+    chunks, size = [], 0
+    while chunk := file.read(2**20):
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > LIMIT:
+            raise ValueError(f"it holds more than {LIMIT >> 20} MiB")
+    return b"".join(chunks)
+
+
+def read_gzip(path: Path) -> bytes:
+    """The unpacked content of a gzip file."""
+    with gzip.open(path) as file:
+        return read_all(file)
+
+
+def numeric_table(
+    lines: Sequence[str], n_columns: int, columns: Sequence[int], *, first_line: int = 1
+) -> NDArray[np.float32]:
+    """Columns of comma-separated lines, each of which has the same number of cells, as numbers."""
+    if not lines:
+        raise ValueError("it has no rows")
+    for number, line in enumerate(lines, first_line):
+        cells = line.count(",") + 1
+        if cells != n_columns:
+            raise ValueError(f"line {number} has {cells} cells instead of {n_columns}")
+    table: NDArray[np.float32] = np.loadtxt(
+        lines, delimiter=",", dtype=np.float32, comments=None, usecols=columns, ndmin=2
+    )
+    finite = np.isfinite(table).all(axis=1)
+    if not finite.all():
+        number = int(np.argmin(finite)) + first_line
+        raise ValueError(f"line {number} has a number that is not finite")
+    return table
+
+
+def npz_arrays(path: Path, names: Sequence[str]) -> list[NDArray[Any]]:
+    """Arrays of a .npz file; no pickles, and nothing larger than the file says and may be."""
+    with path.open("rb") as file:
+        content = read_all(file)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return [_npy_array(archive, name) for name in names]
+
+
+def _npy_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    with archive.open(f"{name}.npy") as member:
+        content = io.BytesIO(read_all(member))
+    version = npy.read_magic(content)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"{name} has the unknown format version {version}")
+    read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, _, dtype = read_header(content)
+    # Checked before `read_array`, which allocates what the header asks for.
+    if dtype.kind not in "fiuU" or not dtype.itemsize:
+        raise ValueError(f"{name} has the type {dtype}, not one of numbers or of words")
+    left = len(content.getbuffer()) - content.tell()
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != left:
+        raise ValueError(f"{name} has {left} bytes, which is not an array of shape {shape}")
+    content.seek(0)
+    array: NDArray[Any] = npy.read_array(content, allow_pickle=False)
+    return array

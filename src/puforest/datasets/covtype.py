@@ -1,0 +1,113 @@
+"""Covertype: forest cover from maps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puforest.datasets._assemble import Loaded, assemble
+from puforest.datasets._fetch import PublishedFile
+from puforest.datasets._folder import DataHome, data_folder
+from puforest.datasets._read import naming, numeric_table, read_gzip, require_rows
+
+__all__ = ["load_covtype"]
+
+COLUMNS = [
+    "Elevation",
+    "Aspect",
+    "Slope",
+    "Horizontal_Distance_To_Hydrology",
+    "Vertical_Distance_To_Hydrology",
+    "Horizontal_Distance_To_Roadways",
+    "Hillshade_9am",
+    "Hillshade_Noon",
+    "Hillshade_3pm",
+    "Horizontal_Distance_To_Fire_Points",
+    *(f"Wilderness_Area_{i}" for i in range(4)),
+    *(f"Soil_Type_{i}" for i in range(40)),
+]
+
+FILE = PublishedFile(
+    path="covtype/covtype.data.gz",
+    rows=581_012,
+    publisher="the UCI Machine Learning Repository, Covertype",
+    # The copy of scikit-learn, and the repository itself.
+    urls=(
+        "https://ndownloader.figshare.com/files/5976039",
+        "https://archive.ics.uci.edu/ml/machine-learning-databases/covtype/covtype.data.gz",
+    ),
+    sha256="614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771",
+)
+
+DESCRIPTION = """\
+Covertype, donated by Jock A. Blackard in 1998 to the UCI Machine Learning Repository
+(https://doi.org/10.24432/C50K5N): 581012 patches of forest in Colorado, 30 x 30 metres each, with
+54 features from maps. The most frequent of seven types of cover, lodgepole pine (class 2), is
+positive. Features are as published, not scaled.
+"""
+
+
+def load_covtype(
+    *,
+    data_home: DataHome = None,
+    download: bool = True,
+    progress: bool = False,
+    return_X_y: bool = False,
+) -> Loaded:
+    """Forest cover: 581012 rows, 54 features, the most frequent of seven types is positive.
+
+    There is no official split; ``puforest.datasets.load("covtype", subset="train")`` makes one.
+
+    Parameters
+    ----------
+    data_home : str, path or None, default=None
+        Folder of the data sets. None is the one that the environment variable PUFOREST_DATA
+        names, or a cache folder of the user.
+    download : bool, default=True
+        Whether to download the file if it is missing there.
+    progress : bool, default=False
+        Whether to tell on standard error how far a download is.
+    return_X_y : bool, default=False
+        Whether to return ``(data, target)`` instead of the whole.
+
+    Returns
+    -------
+    Bunch
+        ``data`` of float32, ``target`` (1 lodgepole pine, 0 other), ``original_target`` (classes
+        1 to 7), ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, how the data
+        differ from those of the paper, empty where they do not.
+
+    Examples
+    --------
+    >>> from puforest.datasets import load_covtype
+    >>> X, y = load_covtype(return_X_y=True)  # doctest: +SKIP
+    >>> X.shape  # doctest: +SKIP
+    (581012, 54)
+    """
+    path = FILE.in_folder(data_folder(data_home), download=download, progress=progress)
+    table = read_covtype(path, FILE.rows)
+    classes = table[:, -1].astype(np.int64)
+    return assemble(
+        table[:, :-1].copy(),
+        classes == 2,
+        original_target=classes,
+        feature_names=COLUMNS,
+        target_names=["other", "lodgepole pine"],
+        description=DESCRIPTION,
+        differs="",
+        return_X_y=return_X_y,
+    )
+
+
+def read_covtype(path: Path, rows: int) -> NDArray[np.float32]:
+    """Read the features and the class, last, of each row."""
+    n_columns = len(COLUMNS) + 1
+    with naming(path):
+        lines = read_gzip(path).decode("ascii").removesuffix("\n").split("\n")
+        table = numeric_table(lines, n_columns, range(n_columns))
+        require_rows(len(table), rows)
+        if not np.isin(table[:, -1], range(1, 8)).all():
+            raise ValueError("it has classes that are not whole numbers from 1 to 7")
+    return table

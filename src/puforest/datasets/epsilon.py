@@ -1,0 +1,153 @@
+"""Epsilon, of the Pascal large scale learning challenge."""
+
+from __future__ import annotations
+
+import bz2
+import io
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_svmlight_file
+
+from puforest import _validation as check
+from puforest.datasets._assemble import Loaded, Part, assemble, read_parts
+from puforest.datasets._fetch import PublishedFile
+from puforest.datasets._folder import DataHome, data_folder
+from puforest.datasets._read import naming, require_rows
+
+__all__ = ["load_epsilon"]
+
+N_FEATURES = 2000
+PUBLISHER = "LIBSVM Data, binary classification, epsilon"
+ADDRESS = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
+
+# Rows that are read at a time: their text and sparse form take about 600 MB.
+BLOCK = 10_000
+LONGEST_LINE = 2**18
+
+
+def _file(name: str, rows: int, sha256: str) -> PublishedFile:
+    return PublishedFile(f"epsilon/{name}", rows, PUBLISHER, (ADDRESS + name,), sha256)
+
+
+def _sample(part: str) -> PublishedFile:
+    publisher = f"{PUBLISHER}: the first 100 lines of its {part} file"
+    return PublishedFile(f"epsilon/epsilon_sample_{part}", 100, publisher)
+
+
+FILES = {
+    "train": _file(
+        "epsilon_normalized.bz2",
+        400_000,
+        "aff916d4f97f18d286558ca088d2a9f7e1fcee9376539a5aa6ef5b7ef9dfa978",
+    ),
+    "test": _file(
+        "epsilon_normalized.t.bz2",
+        100_000,
+        "cb299295ad11e200696eaa3050f5d8cf700eaa9c65e6aa859bda959f8669458b",
+    ),
+}
+SAMPLE_FILES = {part: _sample(part) for part in ("train", "test")}
+
+DESCRIPTION = """\
+Epsilon, of the Pascal Large Scale Learning Challenge 2008, from LIBSVM Data: 400000 training and
+100000 test rows of 2000 features, each row of length 1. The classes are those provided.
+"""
+SAMPLE_DIFFERS = (
+    "these are only the first 100 training and 100 test rows of 400000 and 100000: too few to "
+    "train on."
+)
+
+
+def load_epsilon(
+    *,
+    subset: str = "all",
+    sample: bool = False,
+    data_home: DataHome = None,
+    download: bool = True,
+    progress: bool = False,
+    return_X_y: bool = False,
+) -> Loaded:
+    """Artificial data of a challenge: 500000 rows, 2000 features; 4 GB of memory as float32.
+
+    Parameters
+    ----------
+    subset : {"train", "test", "all"}, default="all"
+        The 400000 training rows, the 100000 test rows, or both, in this order.
+    sample : bool, default=False
+        Whether to read only the files ``epsilon_sample_train`` and ``epsilon_sample_test``, the
+        first 100 rows of each, to try things with.
+    data_home : str, path or None, default=None
+        Folder of the data sets. None is the one that the environment variable PUFOREST_DATA
+        names, or a cache folder of the user.
+    download : bool, default=True
+        Whether to download files that are missing there, of some gigabytes. There is no address
+        for the sample.
+    progress : bool, default=False
+        Whether to tell on standard error how far a download is.
+    return_X_y : bool, default=False
+        Whether to return ``(data, target)`` instead of the whole.
+
+    Returns
+    -------
+    Bunch
+        ``data`` of float32, ``target`` (1 or 0), ``original_target`` (1 or -1),
+        ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, how the data differ from
+        those of the paper, empty where they do not.
+
+    Examples
+    --------
+    >>> from puforest.datasets import load_epsilon
+    >>> X, y = load_epsilon(subset="test", return_X_y=True)  # doctest: +SKIP
+    >>> X.shape  # doctest: +SKIP
+    (100000, 2000)
+    """
+    files = SAMPLE_FILES if check.boolean("sample", sample) else FILES
+    folder = data_folder(data_home)
+
+    def read(part: str) -> Part:
+        path = files[part].in_folder(folder, download=download, progress=progress)
+        return read_libsvm(path, files[part].rows)
+
+    data, classes = read_parts(subset, read)
+    return assemble(
+        data,
+        classes == 1,
+        original_target=classes,
+        feature_names=[f"feature_{i}" for i in range(1, N_FEATURES + 1)],
+        target_names=["-1", "1"],
+        description=DESCRIPTION,
+        differs=SAMPLE_DIFFERS if sample else "",
+        return_X_y=return_X_y,
+    )
+
+
+def read_libsvm(path: Path, rows: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Read rows in LIBSVM format, plain or in bzip2, into a dense table, and their classes."""
+    blocks, classes = [], []
+    with naming(path), bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as file:
+        # One row more than there are to be, so that too many are noticed before they fill memory.
+        lines = islice(_lines(file), rows + 1)
+        while block := b"".join(islice(lines, BLOCK)):
+            X, y = load_svmlight_file(
+                io.BytesIO(block), n_features=N_FEATURES, dtype=np.float32, zero_based=False
+            )
+            if not np.isin(y, (-1, 1)).all():
+                raise ValueError("it has classes other than 1 and -1")
+            if not np.isfinite(X.data).all():
+                raise ValueError("it has a number that is not finite")
+            blocks.append(X.toarray())
+            classes.append(y.astype(np.int64))
+        require_rows(sum(map(len, classes)), rows)
+    return np.concatenate(blocks), np.concatenate(classes)
+
+
+def _lines(file: IO[bytes] | bz2.BZ2File) -> Iterator[bytes]:
+    while line := file.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE:
+            raise ValueError(f"it has a line of more than {LONGEST_LINE} bytes")
+        yield line
