@@ -166,6 +166,7 @@ E = np.full(40, 0.5)
         ({"prior": 0.5, "n_unlabeled": 80}, "needs 40 positives, and 10 are left"),
         ({"prior": 0.1, "n_unlabeled": 30}, "needs 27 negatives, and 20 are left"),
         ({"n_unlabeled": 50}, "n_unlabeled=50 is more than the 40 rows"),
+        ({"n_unlabeled": 0.5}, "n_unlabeled must be a whole number of at least 1, got 0.5"),
         ({"n_unlabeled": 9, "scenario": "single-training-set"}, "n_unlabeled=9 goes with"),
         ({"prior": 0.3, "propensity": E}, "prior and propensity together go with"),
         ({"propensity": 3 * E}, "propensity must be above 0 and at most 1"),
@@ -179,5 +180,5 @@ E = np.full(40, 0.5)
 )
 def test_make_pu_refuses_draws_that_cannot_be(change, message):
     given = {"X": np.arange(40)[:, None], "y": np.repeat([-1, 1], 20), "random_state": 0}
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         make_pu(**given | change)

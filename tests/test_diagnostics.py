@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 
 from puforest.datasets import group_propensity, linear_propensity, load_mushrooms, make_pu
-from puforest.diagnostics import _excess, _posterior, scar_test
+from puforest.diagnostics import _excess, _posterior, _some_rows, scar_test
 
 ONE = "single-training-set"
 
@@ -30,7 +30,7 @@ def labelled_by(X, y, e, seed=0, **options):
 
 def test_labels_at_random_pass():
     """The p-values of random labels are spread over the unit interval."""
-    p = [labelled_by(*clouds(seed), np.full(1200, 0.4), seed).p_value for seed in range(6)]
+    p = [labelled_by(*clouds(seed), np.full(1200, 0.4), seed).p_value for seed in range(4)]
     assert np.mean(p) > 0.25
     assert np.count_nonzero(np.array(p) <= 0.05) <= 2
 
@@ -78,8 +78,8 @@ def test_case_control():
     p = {}
     for kind, frequencies in (("random", {0: 0.4, 1: 0.4}), ("group", {0: 0.05, 1: 0.9})):
         p[kind] = []
-        for seed in range(4):
-            X, y = clouds(seed, 3000)
+        for seed in range(3):
+            X, y = clouds(seed, 2400)
             X, labelled = case_control(X, y, group_propensity(X[:, 4], frequencies), seed)
             test = scar_test(X, labelled, prior=0.4, n_simulations=19, random_state=seed)
             p[kind].append(test.p_value)
@@ -87,6 +87,47 @@ def test_case_control():
             assert test.allowed_frequency == pytest.approx(n_p / (n_p + 0.4 * n_u))
     assert np.mean(p["random"]) > 0.25
     assert np.median(p["group"]) == 0.05
+
+
+@pytest.mark.parametrize("scenario", ["case-control", ONE])
+def test_few_labelled_rows_among_many(scenario):
+    """Unlabelled rows are left out first, and then a larger share of the rest is labelled."""
+    p = {}
+    for kind, frequencies in (("random", {0: 0.04, 1: 0.04}), ("group", {0: 0.002, 1: 0.08})):
+        X, y = clouds(2, 24000)
+        e = group_propensity(X[:, 4], frequencies)
+        if scenario == ONE:
+            X, labelled = make_pu(X, y, propensity=e, scenario=ONE, random_state=2)
+            pi_u = (0.4 - labelled.mean()) / (1 - labelled.mean())
+        else:
+            X, labelled = case_control(X, y, e, 2)
+            pi_u = 0.4
+        options = {"n_simulations": 19, "max_samples": 1200, "random_state": 2}
+        test = scar_test(X, labelled, prior=0.4, scenario=scenario, **options)
+        p[kind], n_p = test.p_value, labelled.sum()
+        assert test.allowed_frequency == pytest.approx(n_p / (n_p + pi_u * (1200 - n_p)))
+        assert test.region.max() > 1200
+    assert p["group"] == 0.05 < p["random"]
+
+
+def test_rows_to_look_at():
+    labelled = np.arange(100) < 30
+    for most, n_labelled in ((10, 5), (80, 30), (100, 30), (200, 30)):
+        rows = _some_rows(labelled, most, np.random.RandomState(0))
+        assert len(set(rows)) == min(most, 100)
+        assert labelled[rows].sum() == n_labelled
+    assert labelled[_some_rows(~labelled, 50, np.random.RandomState(0))].sum() == 25
+    assert labelled[_some_rows(~labelled, 80, np.random.RandomState(0))].sum() == 30
+
+
+def test_few_simulations_cannot_tell():
+    X, y = clouds(1)
+    e = group_propensity(X[:, 4], {0: 0.1, 1: 0.6})
+    X, labelled = make_pu(X, y, propensity=e, scenario=ONE, random_state=0)
+    test = scar_test(X, labelled, prior=0.4, scenario=ONE, n_simulations=2, random_state=0)
+    assert test.p_value == pytest.approx(1 / 3)
+    assert "2 simulations are too few to tell" in str(test)
+    assert "n_simulations=19" in test.explanation
 
 
 def test_a_prior_that_is_too_large_is_not_plausible():
@@ -100,7 +141,7 @@ def test_copies_among_the_unlabelled_rows_are_told_of():
     X, y = clouds(4, 400)
     X, labelled = make_pu(X, y, random_state=0)
     with pytest.warns(UserWarning, match="labelled rows of X are among the unlabelled ones") as w:
-        scar_test(X, labelled, prior=0.4, n_simulations=1)
+        scar_test(X, labelled, prior=0.4, n_simulations=1, n_estimators=40)
     assert w[0].filename == __file__
 
 
@@ -116,7 +157,7 @@ def test_options_change_the_result():
     first = run()
     assert first.statistic == run().statistic == run(n_jobs=2).statistic
     assert first.statistic != run(random_state=1).statistic
-    assert first.statistic != run(n_estimators=30).statistic
+    assert first.statistic != run(n_estimators=60).statistic
     assert len(run(n_simulations=4).simulated) == 4
     few = run(max_samples=300)
     assert few.statistic != first.statistic
@@ -155,7 +196,7 @@ def test_posteriors_have_the_prior_as_their_mean(share):
         ({"prior": 0.1}, "prior=0.1 is impossible"),
         ({"prior": 0.25}, "leaves no positive without a label"),
         ({"max_samples": 30}, "too few for a test"),
-        ({"n_estimators": 5}, "n_estimators must be at least 20"),
+        ({"n_estimators": 5}, "n_estimators must be at least 40"),
         ({"n_simulations": 0}, "n_simulations must be at least 1"),
         ({"scenario": "both"}, "scenario must be one of"),
         ({"X": np.zeros((50, 2))}, "inconsistent numbers of samples"),

@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 
 # Fewer rows, or fewer labelled ones, say nothing about a share.
 LEAST_ROWS = 20
-LEAST_TREES = 20
+LEAST_TREES = 40  # with which one row in a hundred million is in all bootstrap samples
 LEAF_SIZE = 5
 
 SIGNIFICANT = 0.05
@@ -47,7 +47,7 @@ class ScarTest:
     p_value : float
         Probability of such a statistic if positives are labelled completely at random.
     allowed_frequency : float
-        Share of labelled rows that no region can exceed then.
+        Share of labelled rows, among those looked at, that no region can exceed then.
     region_frequency : float
         Share of labelled rows in the region where it is most above that.
     region : ndarray of int
@@ -78,6 +78,11 @@ class ScarTest:
             f"Of the {len(self.region)} rows that stand out most, {self.region_frequency:.0%} are "
             f"labelled, and {self.allowed_frequency:.0%} would be allowed (p = {self.p_value:.3g})."
         )
+        if len(self.simulated) < 1 / SIGNIFICANT - 1 and (self.simulated < self.statistic).all():
+            return (
+                f"{len(self.simulated)} simulations are too few to tell. {found} None of them went "
+                f"as far: give n_simulations={round(1 / SIGNIFICANT) - 1} or more."
+            )
         if self.p_value > SIGNIFICANT:
             return (
                 f"Labels completely at random are plausible. {found} A dependence on the features "
@@ -130,7 +135,8 @@ def scar_test(
     n_estimators : int, default=50
         Number of trees of each forest.
     max_samples : int or None, default=3000
-        If there are more rows, so many are drawn at random for the test; None takes all.
+        If there are more rows, so many are drawn at random for the test, labelled ones up to
+        half of them; None takes all.
     n_jobs : int, optional
         Number of threads.
     random_state : int, RandomState instance or None, default=None
@@ -155,10 +161,9 @@ def scar_test(
     >>> test.p_value
     0.05
     """
-    names = [str(name) for name in getattr(X, "columns", [])]
     with check.data_errors("X"):
-        X = check_array(X, dtype=check.real_dtype(X))
-    names = names or [f"x{i}" for i in range(X.shape[1])]
+        table = check_array(X, dtype=check.real_dtype(X))
+    names, X = check.column_names(X, table.shape[1]), table
     sample = pu_sample(y, scenario=scenario)
     check_consistent_length(X, sample.labelled)
     pi = sample.class_prior(prior)
@@ -166,9 +171,10 @@ def scar_test(
     trees = check.integer("n_estimators", n_estimators, LEAST_TREES)
     rng = check.random_state(random_state)
 
-    rows = np.arange(len(X))
-    if max_samples is not None and check.integer("max_samples", max_samples, 1) < len(X):
-        rows = np.sort(rng.choice(rows, max_samples, replace=False))
+    # Positives among the unlabelled rows, of which some may be left out.
+    pi_u = (pi - sample.least_prior) / (1 - sample.least_prior)
+    most = len(X) if max_samples is None else check.integer("max_samples", max_samples, 1)
+    rows = _some_rows(sample.labelled, most, rng)
     X, labelled = X[rows], sample.labelled[rows]
     n_labelled = np.count_nonzero(labelled)
     if min(n_labelled, len(rows) - n_labelled) < LEAST_ROWS:
@@ -178,9 +184,9 @@ def scar_test(
         )
     if scenario == "case-control":
         _warn_of_copies(X, labelled)
-        pi = (n_labelled + pi * (len(rows) - n_labelled)) / len(rows)
+    pi = (n_labelled + pi_u * (len(rows) - n_labelled)) / len(rows)
     frequency = n_labelled / (len(rows) * pi)
-    if frequency >= 1:
+    if pi_u < 1e-9:
         raise ValueError(
             f"prior={prior:g} leaves no positive without a label: there is nothing to test"
         )
@@ -222,6 +228,18 @@ def scar_test(
         feature_excess=excess,
         simulated=simulated,
     )
+
+
+def _some_rows(
+    labelled: NDArray[np.bool_], most: int, rng: np.random.RandomState
+) -> NDArray[np.intp]:
+    """Row numbers, as many as allowed: of labelled rows all, up to half of that number."""
+    n, n_labelled = len(labelled), int(np.count_nonzero(labelled))
+    if n <= most:
+        return np.arange(n)
+    kept = min(n_labelled, max(most // 2, most - (n - n_labelled)))
+    groups = (np.flatnonzero(labelled), kept), (np.flatnonzero(~labelled), most - kept)
+    return np.sort(np.concatenate([rng.choice(g, size, replace=False) for g, size in groups]))
 
 
 def _warn_of_copies(X: NDArray[Any], labelled: NDArray[np.bool_]) -> None:

@@ -140,7 +140,8 @@ def _case_control(
     if prior is None:
         unlabelled = np.arange(len(positives) + len(negatives))
         if n_unlabeled is not None:
-            size = check.number_of("n_unlabeled", n_unlabeled, len(unlabelled), "rows")
+            size = check.integer("n_unlabeled", n_unlabeled, 1)
+            size = check.number_of("n_unlabeled", size, len(unlabelled), "rows")
             unlabelled = rng.choice(unlabelled, size, replace=False)
     else:
         rest = np.setdiff1d(positives, chosen)
