@@ -329,13 +329,21 @@ def test_thinned_labelled_rows(monkeypatch):
 
 
 def test_many_unlabelled_rows_are_thinned():
+    class Watched(BBE):
+        def _share(self, rows):
+            self.looked_at = (rows.n_labelled, rows.n_unlabelled)
+            return super()._share(rows)
+
     rng = np.random.default_rng(0)
     n = MOST_ROWS + 20_000
     X = rng.normal(size=(n + 200, 1)) + 6.0 * (np.arange(n + 200) < 200 + n // 4)[:, None]
     y = (np.arange(n + 200) < 200).astype(int)
-    found = estimate_prior(X, y, random_state=0)
+    method = Watched(random_state=0).fit(X, y)
+    found = method.estimate_
     assert abs(found.value - 0.25) < 0.03
-    assert len(found.evidence["scores"][1]) == MOST_ROWS
+    assert method.looked_at == (200, MOST_ROWS)
+    assert len(found.evidence["quotient"]) <= 1002  # a curve, not all that it was made of
+    assert found.evidence["chosen"] in found.evidence["thresholds"]
     assert_allclose(found.label_frequency, 200 / (200 + found.value * n))
 
 

@@ -12,6 +12,7 @@ from puforest.prior._scores import ScoredPriorEstimator
 __all__ = ["BBE"]
 
 SLACK = 0.01  # gamma of the paper
+MOST_POINTS = 1000  # of the curve that is kept as evidence
 
 
 class BBE(ScoredPriorEstimator):
@@ -103,15 +104,16 @@ def best_bin(
         upper = np.where(q_p > e_p, (q_u + e_u) / (q_p - e_p), np.inf)
     bound[q_p == 0] = np.inf
     best = int(np.argmin(bound))
+    some = np.append(np.arange(0, len(threshold), 1 + len(threshold) // MOST_POINTS), best)
+    kept = np.unique(some)
     evidence = {
-        "thresholds": threshold,
-        "quotient": quotient,
-        "lower": lower,
-        "upper": upper,
-        "labelled_above": q_p,
-        "unlabelled_above": q_u,
+        "thresholds": threshold[kept],
+        "quotient": quotient[kept],
+        "lower": lower[kept],
+        "upper": upper[kept],
+        "labelled_above": q_p[kept],
+        "unlabelled_above": q_u[kept],
         "chosen": float(threshold[best]),
-        "scores": (positive, unlabelled),
     }
     return Share(float(quotient[best]), float(lower[best]), float(upper[best]), evidence)
 

@@ -77,10 +77,12 @@ class KernelMean(PriorEstimator):
         rng = check.random_state(self.random_state)
 
         def drawn(group: NDArray[np.bool_]) -> NDArray[Any]:
-            # In proportion to the weights, so that they need no place further on.
+            # In proportion to unequal weights, so that they need no place further on.
             weight = rows.weight[group]
             size = min(most, len(weight))
-            return rng.choice(np.flatnonzero(group), size, p=weight / weight.sum())
+            unequal = bool((weight != weight[0]).any())
+            share = weight / weight.sum()
+            return rng.choice(np.flatnonzero(group), size, replace=unequal, p=share)
 
         draws = []
         for _ in range(repeats):
