@@ -22,6 +22,9 @@ from numpy.typing import NDArray
 # More than any file here holds when unpacked: the largest has 75 MB.
 LIMIT = 2**28
 
+# NumPy evaluates the header of an array as a literal: a long one could take its parser too far.
+LONGEST_HEADER = 512
+
 # What readers of the standard library and of NumPy raise on damaged content.
 DAMAGE = (
     ValueError,
@@ -109,7 +112,7 @@ def _npy_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"{name} has the unknown format version {version}")
     read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, _, dtype = read_header(content)
+    shape, _, dtype = read_header(content, max_header_size=LONGEST_HEADER)
     # Checked before `read_array`, which allocates what the header asks for.
     if dtype.kind not in "fiuU" or not dtype.itemsize:
         raise ValueError(f"{name} has the type {dtype}, not one of numbers or of words")

@@ -150,4 +150,6 @@ def _lines(file: IO[bytes] | bz2.BZ2File) -> Iterator[bytes]:
     while line := file.readline(LONGEST_LINE):
         if len(line) == LONGEST_LINE:
             raise ValueError(f"it has a line of more than {LONGEST_LINE} bytes")
+        if not line.endswith(b"\n"):
+            raise ValueError("it ends within a line")
         yield line

@@ -225,7 +225,8 @@ def read_part(
             raise ValueError("target_names is not a list of words")
         if not (y >= 0).all() or not (y < len(names)).all():
             raise ValueError(f"y_{part} has a number that is not one of the {len(names)} groups")
-        X = X.astype(np.float32)
+        with np.errstate(over="ignore"):
+            X = X.astype(np.float32)
         if not np.isfinite(X).all():
             raise ValueError(f"X_{part} has a number that is not finite")
     return X, names[y]
