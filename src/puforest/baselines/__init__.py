@@ -1,0 +1,23 @@
+"""Other ways to learn from positive and unlabelled data, to compare the forests with.
+
+All are scikit-learn classifiers for PU labels: two values, the larger for labelled positives. The
+upper bound for what trees can reach is no class of its own: it is
+``PUExtraTreesClassifier(risk="pn")`` fitted to the true classes.
+
+The neural ones need PyTorch: ``pip install 'puforest[neural]'``.
+"""
+
+from puforest.baselines.bagging import PUBagging
+from puforest.baselines.elkan_noto import ElkanNotoClassifier
+from puforest.baselines.naive import NaivePU
+from puforest.baselines.neural import PUNetClassifier, SelfPUClassifier
+from puforest.baselines.spy import SpyTwoStep
+
+__all__ = [
+    "ElkanNotoClassifier",
+    "NaivePU",
+    "PUBagging",
+    "PUNetClassifier",
+    "SelfPUClassifier",
+    "SpyTwoStep",
+]

@@ -1,0 +1,184 @@
+"""Bags of all labelled rows against some of the unlabelled ones."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.tree import DecisionTreeClassifier
+
+from puforest import _validation as check
+from puforest.baselines._base import (
+    MAX_SEED,
+    Array,
+    PUBaseline,
+    moved_to_half,
+    positive_share,
+    prior_threshold,
+    require_method,
+    seeded,
+    unlabelled_share,
+)
+
+__all__ = ["PUBagging"]
+
+
+class PUBagging(PUBaseline):
+    """Bagging for positive and unlabelled data (Mordelet and Vert, 2014).
+
+    Each member is fitted to all labelled rows against a bootstrap sample of the unlabelled ones,
+    taken as negatives. The positives among them differ from member to member, so that their
+    average is more stable than any one.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        A member; None is a decision tree. Probabilities are averaged, or votes where members have
+        no ``predict_proba``.
+    n_estimators : int, default=100
+        Number of members.
+    sample_size : int, float or None, default=None
+        Unlabelled rows that a member draws, with replacement: a number, a share of them, or (None)
+        as many as there are labelled rows. ``PUBagging(ExtraTreesClassifier(), sample_size=1.0)``
+        is PUBaggingET of the paper that the forests are from.
+    prior : float or None, default=None
+        Share of positives in the population. With it, the threshold is the one that calls as many
+        of the unlabelled rows positive as there are positives among them, by their out-of-bag
+        scores. None leaves the threshold at one half.
+    scenario : {"case-control", "single-training-set"}, default="case-control"
+        How the rows came about.
+    n_jobs : int or None, default=None
+        Threads to fit and predict with; -1 is all cores. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all that is random.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two values of ``y``; the second one is the positive class.
+    estimators_ : list of classifiers
+        The members.
+    oob_score_of_unlabelled_ : ndarray of shape (n_samples,)
+        Mean score of each unlabelled row by the members that did not draw it; nan for those that
+        all drew, and for labelled rows, which all see.
+    threshold_ : float
+        Mean score above which rows are called positive. ``predict_proba`` divides odds by those of
+        the threshold, so that one half is where the answer changes.
+    prior_ : float
+        The class prior, if there is one.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where ``X`` has names that are all strings.
+
+    Notes
+    -----
+    Unlabelled rows that stand among the labelled ones too are never out of bag: their scores are
+    too high, and the threshold with them.
+
+    References
+    ----------
+    Mordelet and Vert: A bagging SVM to learn from positive and unlabeled examples. Pattern
+    Recognition Letters, 2014.
+
+    Examples
+    --------
+    >>> from puforest.baselines import PUBagging
+    >>> from puforest.datasets import load_mushrooms, make_pu
+    >>> X, y = load_mushrooms(return_X_y=True)
+    >>> X_pu, labelled = make_pu(X[::2], y[::2], n_labeled=500, random_state=0)
+    >>> model = PUBagging(prior=y.mean(), n_estimators=30, random_state=0).fit(X_pu, labelled)
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 100,
+        sample_size: int | float | None = None,
+        prior: float | None = None,
+        scenario: str = "case-control",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.sample_size = sample_size
+        self.prior = prior
+        self.scenario = scenario
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
+        """Fit the members.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Two values: the larger marks labelled positives, the smaller unlabelled rows.
+
+        Returns
+        -------
+        self
+        """
+        member = self._wrapped()
+        require_method(member, "predict_proba", "predict")
+        n_members = check.integer("n_estimators", self.n_estimators, 1)
+        X, sample, prior = self._read(X, y)
+        labelled, unlabelled = np.flatnonzero(sample.labelled), np.flatnonzero(~sample.labelled)
+        n_draws = len(labelled)
+        if self.sample_size is not None:
+            n_draws = check.count_or_share("sample_size", self.sample_size, len(unlabelled), 1)
+        X_unlabelled = X[unlabelled]
+
+        def fitted(seed: int) -> tuple[Any, NDArray[np.intp], Array]:
+            """A member, the unlabelled rows that it did not draw, and its scores of them."""
+            rng = np.random.RandomState(seed)
+            drawn = rng.randint(len(unlabelled), size=n_draws)
+            rows = np.concatenate([labelled, unlabelled[drawn]])
+            target = np.repeat([1, 0], [len(labelled), n_draws])
+            model = seeded(member, rng).fit(X[rows], target)
+            left_out = np.setdiff1d(np.arange(len(unlabelled)), drawn)
+            if not len(left_out):
+                return model, left_out, np.empty(0)
+            return model, left_out, positive_share(model, X_unlabelled[left_out])
+
+        seeds = check.random_state(self.random_state).randint(MAX_SEED, size=n_members)
+        total, count = np.zeros(len(unlabelled)), np.zeros(len(unlabelled))
+        self.estimators_ = []
+        # One at a time and in order, so that sums round alike on any number of threads.
+        jobs = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
+        for model, left_out, score in jobs(delayed(fitted)(seed) for seed in seeds):
+            self.estimators_.append(model)
+            total[left_out] += score
+            count[left_out] += 1
+        out_of_bag = np.full(len(unlabelled), np.nan)
+        np.divide(total, count, out=out_of_bag, where=count > 0)
+        self.oob_score_of_unlabelled_ = np.full(len(sample), np.nan)
+        self.oob_score_of_unlabelled_[unlabelled] = out_of_bag
+        self.threshold_ = 0.5
+        if prior is not None:
+            if not count.any():
+                raise ValueError(
+                    f"prior={prior:g} needs out-of-bag scores, but every member drew every "
+                    f"unlabelled row: give a smaller sample_size than {self.sample_size!r}"
+                )
+            share = unlabelled_share(sample, prior)
+            self.threshold_ = prior_threshold(out_of_bag[count > 0], share)
+        return self
+
+    def _wrapped(self) -> Any:
+        return DecisionTreeClassifier() if self.estimator is None else self.estimator
+
+    def _positive_probability(self, X: check.MatrixLike) -> Array:
+        jobs = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
+        total = np.zeros(X.shape[0])
+        for share in jobs(delayed(positive_share)(model, X) for model in self.estimators_):
+            total += share
+        return moved_to_half(total / len(self.estimators_), self.threshold_)

@@ -1,0 +1,208 @@
+"""From the probability of being labelled to that of being positive."""
+
+from __future__ import annotations
+
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.model_selection import cross_val_predict
+from sklearn.utils.validation import has_fit_parameter
+
+from puforest import _validation as check
+from puforest._sample import PUSample
+from puforest.baselines._base import (
+    Array,
+    PUBaseline,
+    label_frequency,
+    require_method,
+    seeded,
+)
+from puforest.model_selection._split import pu_cv
+
+__all__ = ["ElkanNotoClassifier"]
+
+VARIANTS = ("classic", "weighted")
+
+
+class ElkanNotoClassifier(PUBaseline):
+    """Probabilities of being labelled, corrected (Elkan and Noto, 2008).
+
+    A classifier of labelled against unlabelled rows learns g(x), the probability of being
+    labelled. Where every positive is labelled with the same probability c, rows that are surely
+    positive have g = c, and everything else follows from the two numbers.
+
+    Parameters
+    ----------
+    estimator : classifier
+        What learns g; with ``predict_proba``, the better calibrated the better.
+    variant : {"classic", "weighted"}, default="classic"
+        "classic" converts g into the probability of the class. "weighted" fits a second classifier
+        to the labelled rows and to each unlabelled row twice: as a positive with the weight w, its
+        probability of being one, and as a negative with 1 - w.
+    prior : float or None, default=None
+        Share of positives in the population, which implies c. None estimates c as the mean of g
+        over the labelled rows, which is too low where classes overlap.
+    scenario : {"case-control", "single-training-set"}, default="case-control"
+        How the rows came about, and so which population probabilities are meant for: that of the
+        unlabelled rows, or that of all rows.
+    cv : int or splitter, default=5
+        Folds: where g of training rows is needed, it comes from fits to the other folds. A number
+        is `PUStratifiedKFold` with a fixed seed.
+    random_state : int, RandomState instance or None, default=None
+        Seed for an estimator without one.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two values of ``y``; the second one is the positive class.
+    estimator_ : classifier
+        The fitted classifier: of g ("classic"), or of the class ("weighted").
+    label_frequency_ : float
+        c, the share of the positives of the data that are labelled.
+    prior_ : float
+        The class prior, given or implied by c.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where ``X`` has names that are all strings.
+
+    Notes
+    -----
+    In the data as a whole the probability of the class is ``g / c``; among its unlabelled rows it
+    is ``(1 - c) / c * g / (1 - g)``. The first is meant in a single training set, the second in
+    case-control data. There the positives of the weighted variant count ``1 - c`` times as much,
+    so that they stand for those of the population.
+
+    References
+    ----------
+    Elkan and Noto: Learning classifiers from only positive and unlabeled data. KDD 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from puforest.baselines import ElkanNotoClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(4000) < 0.5
+    >>> X = rng.normal(size=(4000, 2)) + 4 * y[:, None]
+    >>> labelled = y & (rng.random(4000) < 0.3)
+    >>> model = ElkanNotoClassifier(LogisticRegression(), scenario="single-training-set")
+    >>> model = model.fit(X, labelled)
+    >>> bool(abs(model.label_frequency_ - 0.3) < 0.03), bool(model.score(X, y) > 0.98)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        variant: str = "classic",
+        prior: float | None = None,
+        scenario: str = "case-control",
+        cv: Any = 5,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.variant = variant
+        self.prior = prior
+        self.scenario = scenario
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
+        """Fit the classifier, and find the label frequency.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Two values: the larger marks labelled positives, the smaller unlabelled rows.
+
+        Returns
+        -------
+        self
+        """
+        check.one_of("variant", self.variant, VARIANTS)
+        require_method(self.estimator, "predict_proba")
+        X, sample, prior = self._read(X, y)
+        target = sample.labelled.astype(int)
+        estimator = seeded(self.estimator, check.random_state(self.random_state))
+        g = np.empty(0)
+        if self.variant == "weighted" or prior is None:
+            g = cross_val_predict(estimator, X, target, cv=pu_cv(self.cv), method="predict_proba")[
+                :, 1
+            ]
+        if prior is None:
+            self.label_frequency_ = _mean_of_labelled(g, sample)
+            self.prior_ = _implied_prior(sample, self.label_frequency_)
+        else:
+            self.label_frequency_ = label_frequency(sample, prior)
+        if self.variant == "classic":
+            self.estimator_ = estimator.fit(X, target)
+        else:
+            self.estimator_ = self._fitted_to_halves(estimator, X, sample, g)
+        return self
+
+    def _fitted_to_halves(self, estimator: Any, X: Any, sample: PUSample, g: Array) -> Any:
+        """The classifier fitted to unlabelled rows as positives and negatives at once."""
+        if not has_fit_parameter(estimator, "sample_weight"):
+            raise TypeError(
+                f"estimator={self.estimator!r} takes no sample_weight, which variant='weighted' "
+                "needs: give another one, or variant='classic'"
+            )
+        labelled, unlabelled = np.flatnonzero(sample.labelled), np.flatnonzero(~sample.labelled)
+        w = _among_unlabelled(g[unlabelled], self.label_frequency_)
+        for_population = 1 if sample.least_prior > 0 else 1 - self.label_frequency_
+        positive = for_population * np.concatenate([np.ones(len(labelled)), w])
+        rows = np.concatenate([labelled, unlabelled, unlabelled])
+        weight = np.concatenate([positive, 1 - w])
+        target = np.repeat([1, 0], [len(positive), len(w)])
+        seen = weight > 0
+        if not (seen & (target == 1)).any():
+            raise ValueError(
+                "label_frequency_=1 says that there are no positives among the unlabelled rows, "
+                "which with scenario='case-control' are the population: give the prior"
+            )
+        if not (seen & (target == 0)).any():
+            raise ValueError(
+                f"label_frequency_={self.label_frequency_:.3g} makes every unlabelled row a "
+                "positive, and leaves no negatives to learn from: give a smaller prior"
+            )
+        return estimator.fit(X[rows[seen]], target[seen], sample_weight=weight[seen])
+
+    def _wrapped(self) -> Any:
+        return self.estimator
+
+    def _positive_probability(self, X: check.MatrixLike) -> Array:
+        g = cast(Array, self.estimator_.predict_proba(X)[:, 1])
+        if self.variant == "weighted":
+            return g
+        if self.scenario == "single-training-set":
+            return np.minimum(g / self.label_frequency_, 1)
+        return _among_unlabelled(g, self.label_frequency_)
+
+
+def _mean_of_labelled(g: Array, sample: PUSample) -> float:
+    c = min(sample.of_positives(g), 1.0)
+    if c == 0:
+        raise ValueError(
+            "label_frequency_ comes out as 0: the estimator gives held-out labelled rows no chance "
+            "of being labelled. Give one with smoother probabilities, or the prior."
+        )
+    return c
+
+
+def _implied_prior(sample: PUSample, c: float) -> float:
+    n_labelled = np.count_nonzero(sample.labelled)
+    if sample.scenario == "single-training-set":
+        return float(min(n_labelled / (len(sample) * c), 1))
+    return float(min(n_labelled / (len(sample) - n_labelled) * (1 - c) / c, 1))
+
+
+def _among_unlabelled(g: Array, c: float) -> Array:
+    """Probability of an unlabelled row to be positive, (1 - c) / c * g / (1 - g), at most 1."""
+    positive = (1 - c) * g
+    at_most = np.maximum(positive, c * (1 - g))
+    return np.divide(positive, at_most, out=np.ones_like(g), where=at_most > 0)

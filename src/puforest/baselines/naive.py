@@ -1,0 +1,128 @@
+"""Unlabelled rows as negatives."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.model_selection import cross_val_predict
+
+from puforest import _validation as check
+from puforest.baselines._base import (
+    Array,
+    PUBaseline,
+    moved_to_half,
+    positive_share,
+    prior_threshold,
+    require_method,
+    seeded,
+    unlabelled_share,
+)
+from puforest.model_selection._split import pu_cv
+
+__all__ = ["NaivePU"]
+
+
+class NaivePU(PUBaseline):
+    """Any classifier, with unlabelled rows taken as negatives.
+
+    What it learns is the probability of being labelled. That ranks rows as the probability of
+    being positive does, but is smaller: without a prior few rows are called positive, or none.
+
+    Parameters
+    ----------
+    estimator : classifier
+        What to fit to labelled against unlabelled rows.
+    prior : float or None, default=None
+        Share of positives in the population. With it, the threshold is the one that calls as many
+        of the unlabelled rows positive as there are positives among them, by scores from folds
+        (`cv`). None leaves the threshold at one half.
+    scenario : {"case-control", "single-training-set"}, default="case-control"
+        How the rows came about.
+    cv : int or splitter, default=5
+        With a prior: the folds, on each of which rows are scored by a fit to the others. A number
+        is `PUStratifiedKFold` with a fixed seed.
+    random_state : int, RandomState instance or None, default=None
+        Seed for an estimator without one.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two values of ``y``; the second one is the positive class.
+    estimator_ : classifier
+        The fitted classifier.
+    threshold_ : float
+        Its probability above which rows are called positive. ``predict_proba`` divides odds by
+        those of the threshold, so that one half is where the answer changes.
+    prior_ : float
+        The class prior, if there is one.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where ``X`` has names that are all strings.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from puforest.baselines import NaivePU
+    >>> from puforest.datasets import load_mushrooms, make_pu
+    >>> X, y = load_mushrooms(return_X_y=True)
+    >>> X_pu, labelled = make_pu(X[::2], y[::2], n_labeled=500, random_state=0)
+    >>> forest = RandomForestClassifier(min_samples_leaf=5, random_state=0)
+    >>> for prior in (None, y.mean()):
+    ...     model = NaivePU(forest, prior=prior).fit(X_pu, labelled)
+    ...     print(f"{model.score(X[1::2], y[1::2]):.1f}")
+    0.5
+    1.0
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        prior: float | None = None,
+        scenario: str = "case-control",
+        cv: Any = 5,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.prior = prior
+        self.scenario = scenario
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
+        """Fit the classifier, and find the threshold if there is a prior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Two values: the larger marks labelled positives, the smaller unlabelled rows.
+
+        Returns
+        -------
+        self
+        """
+        require_method(self.estimator, "predict_proba", "predict")
+        X, sample, prior = self._read(X, y)
+        labelled = sample.labelled.astype(int)
+        estimator = seeded(self.estimator, check.random_state(self.random_state))
+        self.threshold_ = 0.5
+        if prior is not None:
+            require_method(self.estimator, "predict_proba")
+            score = cross_val_predict(
+                estimator, X, labelled, cv=pu_cv(self.cv), method="predict_proba"
+            )
+            share = unlabelled_share(sample, prior)
+            self.threshold_ = prior_threshold(score[~sample.labelled, 1], share)
+        self.estimator_ = estimator.fit(X, labelled)
+        return self
+
+    def _wrapped(self) -> Any:
+        return self.estimator
+
+    def _positive_probability(self, X: check.MatrixLike) -> Array:
+        return moved_to_half(positive_share(self.estimator_, X), self.threshold_)

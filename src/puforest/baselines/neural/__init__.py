@@ -1,0 +1,10 @@
+"""Neural networks for positive and unlabelled data, with PyTorch.
+
+PyTorch is imported when a network is fitted, not before.
+"""
+
+from puforest.baselines.neural.architectures import cnn, mlp
+from puforest.baselines.neural.net import PUNetClassifier
+from puforest.baselines.neural.self_pu import SelfPUClassifier
+
+__all__ = ["PUNetClassifier", "SelfPUClassifier", "cnn", "mlp"]

@@ -1,0 +1,211 @@
+"""What the neural classifiers share: from data to a training, and answers from its scores."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
+
+from puforest import _validation as check
+from puforest._sample import PUSample, pu_sample
+from puforest.baselines._base import MAX_SEED, Array, PUBaseline, estimated_prior
+from puforest.baselines.neural._loop import (
+    Callback,
+    Checkpoint,
+    Course,
+    EpochProgress,
+    HeldOut,
+    train,
+)
+from puforest.baselines.neural._torch import on_threads, require_torch
+from puforest.model_selection import PUShuffleSplit
+from puforest.prior import PriorEstimate
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+# What may differ between a training and its continuation.
+FREE = frozenset({"epochs", "patience", "checkpoint", "callback", "verbose", "n_jobs", "device"})
+
+
+class PUNeuralClassifier(PUBaseline):
+    """Base of the neural classifiers."""
+
+    epochs: int
+    patience: int | None
+    validation_fraction: float
+    checkpoint: str | os.PathLike[str] | None
+    callback: Callback | None
+    device: str
+    n_jobs: int | None
+    verbose: int
+    random_state: int | np.random.RandomState | None
+    prior_: float
+    prior_estimate_: PriorEstimate
+    history_: list[dict[str, float]]
+
+    # Further parameters of a training that may not differ in its continuation.
+    _schedule: tuple[str, ...] = ()
+
+    def _new_training(self, X: Tensor, sample: PUSample, prior: float, seed: int) -> Any:
+        """A `Training` from the start."""
+        raise NotImplementedError
+
+    def _keep(self, training: Any) -> None:
+        """Take over what was trained."""
+        raise NotImplementedError
+
+    def _networks(self) -> list[nn.Module]:
+        """The networks that answer together."""
+        raise NotImplementedError
+
+    def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
+        """Train on labelled positives and unlabelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows; finite numbers, of about the same scale in all features.
+        y : array-like of shape (n_samples,)
+            Two values: the larger marks labelled positives, the smaller unlabelled rows.
+
+        Returns
+        -------
+        self
+        """
+        require_torch()
+        epochs = check.integer("epochs", self.epochs, 1)
+        patience = check.optional_integer("patience", self.patience, 1, 0)
+        n_threads = check.threads(self.n_jobs)
+        X, sample, prior = self._rows_and_prior(X, y)
+        checkpoint = self._checkpoint(X, sample, prior)
+        saved = None if checkpoint is None else checkpoint.load()
+        seed = self._draw_seed() if saved is None else saved["seed"]
+        course = Course() if saved is None else Course(**saved["course"])
+        progress = EpochProgress() if check.verbosity(self.verbose) else None
+        with on_threads(n_threads):
+            learnt, held_out = np.arange(len(X)), None
+            if patience:
+                learnt, held_out = self._set_aside(X, sample, prior, seed)
+            training = self._new_training(
+                self._tensor(X[learnt]), self._part(sample, learnt), prior, seed
+            )
+            if saved is not None:
+                training.load(saved["training"])
+
+            def after_epoch(course: Course) -> None:
+                row = course.history[-1]
+                if checkpoint is not None:
+                    checkpoint.save(training, course, seed)
+                if progress is not None:
+                    progress(row, epochs)
+                if self.callback is not None:
+                    self.callback(dict(row))
+
+            train(
+                training,
+                course,
+                epochs=epochs,
+                held_out=held_out,
+                patience=patience,
+                after_epoch=after_epoch,
+            )
+        self._keep(training)
+        self.prior_ = prior
+        self.history_ = course.history
+        self.n_iter_ = course.epochs
+        return self
+
+    def _rows_and_prior(
+        self, X: check.MatrixLike, y: ArrayLike
+    ) -> tuple[NDArray[Any], PUSample, float]:
+        table, sample, prior = self._read(X, y)
+        self.__dict__.pop("prior_estimate_", None)
+        if prior is None:
+            self.prior_estimate_ = estimated_prior(
+                table,
+                sample.labelled,
+                scenario=self.scenario,
+                n_jobs=self.n_jobs,
+                random_state=self.random_state,
+            )
+            prior = self.prior_estimate_.value
+        return table.astype(np.float32, copy=False), sample, prior
+
+    def _set_aside(
+        self, X: NDArray[Any], sample: PUSample, prior: float, seed: int
+    ) -> tuple[NDArray[np.intp], HeldOut]:
+        """Rows to learn from, and rows to judge by."""
+        share = check.share("validation_fraction", self.validation_fraction)
+        split = PUShuffleSplit(1, test_size=share, random_state=seed)
+        learnt, judged = next(split.split(X, sample.labelled))
+        return learnt, HeldOut(self._tensor(X[judged]), self._part(sample, judged), prior)
+
+    def _part(self, sample: PUSample, rows: NDArray[np.intp]) -> PUSample:
+        return pu_sample(sample.labelled[rows], scenario=self.scenario)
+
+    def _draw_seed(self) -> int:
+        return int(check.random_state(self.random_state).randint(MAX_SEED))
+
+    def _tensor(self, X: NDArray[Any]) -> Tensor:
+        import torch
+
+        return torch.as_tensor(np.ascontiguousarray(X, dtype=np.float32), device=self.device)
+
+    def _checkpoint(self, X: NDArray[Any], sample: PUSample, prior: float) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        free = FREE.difference(self._schedule)
+        belongs_to: dict[str, Any] = {
+            name: repr(value) for name, value in self.get_params().items() if name not in free
+        }
+        if callable(getattr(self, "architecture", None)):
+            # Functions may not have the same name in another process.
+            belongs_to.pop("architecture")
+        belongs_to["stopping"] = self.patience is not None
+        belongs_to["prior"] = prior
+        data = hashlib.sha256(np.ascontiguousarray(X).data)
+        data.update(sample.labelled.data)
+        belongs_to["data"] = f"{X.shape}, {data.hexdigest()[:16]}"
+        return Checkpoint(self.checkpoint, belongs_to)
+
+    # Answers
+
+    def decision_function(self, X: check.MatrixLike) -> Array:
+        """Output of the network.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Above 0 where ``predict`` says positive.
+        """
+        check_is_fitted(self)
+        return self._scores(self._validated(X, reset=False))
+
+    def _scores(self, X: NDArray[Any]) -> Array:
+        from puforest.baselines.neural._batches import mean_scores
+
+        with on_threads(check.threads(self.n_jobs)):
+            return mean_scores(self._networks(), self._tensor(X))
+
+    def _positive_probability(self, X: check.MatrixLike) -> Array:
+        probability: Array = expit(self._scores(X))
+        return probability
+
+
+def non_negative(name: str, value: Any) -> float:
+    if not check.is_real(value):
+        raise TypeError(f"{name} must be a number of at least 0, got {value!r}")
+    if not 0 <= value < np.inf:
+        raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
+    return float(value)

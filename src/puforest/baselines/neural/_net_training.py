@@ -1,0 +1,65 @@
+# mypy: disable-error-code="no-untyped-call"
+# PyTorch has types for most of its functions, not for all.
+"""One network and its way down a PU risk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from puforest._sample import PUSample
+from puforest.baselines.neural._batches import batches, mean_scores, random_numbers
+from puforest.baselines.neural._risk import PURisk
+
+
+class NetTraining:
+    """A network, its optimiser, and the rows it learns from."""
+
+    def __init__(
+        self,
+        net: torch.nn.Module,
+        optimizer: torch.optim.Optimizer,
+        X: torch.Tensor,
+        sample: PUSample,
+        risk: PURisk,
+        batch_size: int,
+        seed: int,
+    ) -> None:
+        self.net = net
+        self.optimizer = optimizer
+        self.seed = seed
+        self._X = X
+        self._labelled = np.flatnonzero(sample.labelled)
+        self._unlabelled = np.flatnonzero(~sample.labelled)
+        self._risk = risk
+        self._batch_size = batch_size
+
+    def epoch(self, number: int) -> float:
+        """Go through the rows once."""
+        rng = random_numbers(self.seed, number)
+        self.net.train()
+        values = []
+        for p, u in batches(self._labelled, self._unlabelled, self._batch_size, rng):
+            score = self.net(self._X[np.concatenate([p, u])])
+            objective, value = self._risk.objective(score[: len(p)], score[len(p) :])
+            self.optimizer.zero_grad()
+            objective.backward()
+            self.optimizer.step()
+            values.append(value)
+        return float(np.mean(values))
+
+    def scores(self, X: torch.Tensor) -> NDArray[np.float64]:
+        """Scores of rows."""
+        return mean_scores([self.net], X)
+
+    def state(self) -> dict[str, Any]:
+        """Weights and moments."""
+        return {"net": self.net.state_dict(), "optimizer": self.optimizer.state_dict()}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Take over weights and moments."""
+        self.net.load_state_dict(state["net"])
+        self.optimizer.load_state_dict(state["optimizer"])

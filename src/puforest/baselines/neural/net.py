@@ -1,0 +1,261 @@
+"""Networks trained on the uPU or the nnPU risk."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from puforest import _validation as check
+from puforest._sample import PUSample, pu_sample
+from puforest.baselines.neural._estimator import PUNeuralClassifier, non_negative
+from puforest.baselines.neural._loop import Callback
+from puforest.baselines.neural._torch import on_threads, require_torch
+from puforest.baselines.neural.architectures import Architecture, architecture
+
+if TYPE_CHECKING:
+    import torch
+
+    from puforest.baselines.neural._net_training import NetTraining
+
+__all__ = ["PUNetClassifier"]
+
+NET_RISKS = ("nnpu", "upu")
+
+
+class PUNetClassifier(PUNeuralClassifier):
+    """A network trained on a PU risk: nnPU (Kiryo et al., 2017) or uPU (du Plessis et al., 2015).
+
+    Parameters
+    ----------
+    prior : float or None, default=None
+        Share of positives in the population. None estimates it (`puforest.prior.BBE`) and says so.
+    risk : {"nnpu", "upu"}, default="nnpu"
+        Risk to minimise. The negative part of "upu" can become ever more negative, which is
+        overfitting; "nnpu" steps back where it is below ``-beta``.
+    architecture : {"mlp", "softsign", "cnn"} or callable, default="mlp"
+        "mlp": four hidden layers of 300 with ReLU. "softsign": three with Softsign. "cnn": nine
+        convolutions for square images. All with batch normalisation. A function from the number of
+        features to a ``torch.nn.Module`` with one score a row makes any other; `mlp` of
+        `puforest.baselines.neural` helps with that.
+    loss : str, default="sigmoid"
+        "sigmoid", "logistic", "savage", "quadratic", "ramp", "hinge", "double-hinge" or
+        "exponential".
+    epochs : int, default=200
+        How often to go through the rows.
+    batch_size : int, default=1000
+        Rows of a batch, labelled and unlabelled in proportion. With fewer labelled rows than
+        batches there are fewer and larger ones, so that each has a labelled row.
+    learning_rate : float, default=1e-3
+        Step of Adam. nnPU's authors take 1e-3 for MNIST, and 1e-5 for CIFAR-10 with "cnn".
+    weight_decay : float, default=0.005
+        L2 penalty, that of nnPU's authors.
+    beta : float, default=0.0
+        How negative the negative part of the risk of a batch may be with "nnpu".
+    gamma : float, default=1.0
+        How far to step back where it is more negative, from 0 to 1.
+    scenario : {"case-control", "single-training-set"}, default="case-control"
+        How the rows came about.
+    patience : int or None, default=None
+        With a number, training ends after so many epochs without a lower PU estimate of the error
+        rate on held-out rows, and the weights that had the lowest are kept. None trains through.
+    validation_fraction : float, default=0.1
+        Share of the rows, of both kinds, to hold out for `patience`.
+    checkpoint : path or None, default=None
+        File to keep the state of the training in after each epoch. If it is there when ``fit``
+        starts, the training goes on from it, to the same result as without a break. It must be of
+        the same data and parameters; only `epochs` and `patience` may be other numbers.
+    callback : callable or None, default=None
+        Called after each epoch with its row of ``history_``.
+    device : str, default="cpu"
+        Where PyTorch computes, such as "cuda".
+    n_jobs : int or None, default=None
+        Threads of PyTorch; the default is one. Results are the same for the same number.
+    verbose : int, default=0
+        With 1 or more, progress is shown on standard error.
+    random_state : int, RandomState instance or None, default=None
+        Seed of weights and batches.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two values of ``y``; the second one is the positive class.
+    net_ : torch.nn.Module
+        The network.
+    prior_ : float
+        The class prior in use.
+    prior_estimate_ : PriorEstimate
+        All about it, where it was estimated.
+    history_ : list of dict
+        ``epoch``, ``risk`` (mean over the batches) and ``validation_risk`` of each epoch.
+    n_iter_ : int
+        Number of epochs.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where ``X`` has names that are all strings.
+
+    Notes
+    -----
+    ``predict_proba`` is the sigmoid of the network's output. With the logistic loss it estimates
+    the probability of the class; with the sigmoid loss it goes to 0 and 1 and only ranks. Features
+    should be of about the same scale: put a scaler before the network.
+
+    References
+    ----------
+    Kiryo, Niu, du Plessis and Sugiyama: Positive-unlabeled learning with non-negative risk
+    estimator. NeurIPS 2017.
+
+    Examples
+    --------
+    >>> from puforest.baselines import PUNetClassifier
+    >>> from puforest.datasets import load_mushrooms, make_pu
+    >>> X, y = load_mushrooms(return_X_y=True)
+    >>> X_pu, labelled = make_pu(X[::8], y[::8], n_labeled=300, random_state=0)
+    >>> net = PUNetClassifier(prior=y.mean(), epochs=15, random_state=0).fit(X_pu, labelled)
+    >>> bool(net.score(X[1::8], y[1::8]) > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        prior: float | None = None,
+        *,
+        risk: str = "nnpu",
+        architecture: str | Architecture = "mlp",
+        loss: str = "sigmoid",
+        epochs: int = 200,
+        batch_size: int = 1000,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 0.005,
+        beta: float = 0.0,
+        gamma: float = 1.0,
+        scenario: str = "case-control",
+        patience: int | None = None,
+        validation_fraction: float = 0.1,
+        checkpoint: str | os.PathLike[str] | None = None,
+        callback: Callback | None = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.prior = prior
+        self.risk = risk
+        self.architecture = architecture
+        self.loss = loss
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.beta = beta
+        self.gamma = gamma
+        self.scenario = scenario
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.checkpoint = checkpoint
+        self.callback = callback
+        self.device = device
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _new_training(
+        self, X: torch.Tensor, sample: PUSample, prior: float, seed: int
+    ) -> NetTraining:
+        import torch
+
+        torch.manual_seed(seed)
+        net = architecture(self.architecture)(X.shape[1]).to(self.device)
+        optimizer = torch.optim.Adam(
+            net.parameters(),
+            lr=non_negative("learning_rate", self.learning_rate),
+            weight_decay=non_negative("weight_decay", self.weight_decay),
+        )
+        return self._training_of(net, optimizer, X, sample, prior, seed)
+
+    def _training_of(
+        self,
+        net: torch.nn.Module,
+        optimizer: torch.optim.Optimizer,
+        X: torch.Tensor,
+        sample: PUSample,
+        prior: float,
+        seed: int,
+    ) -> NetTraining:
+        from puforest.baselines.neural._net_training import NetTraining
+        from puforest.baselines.neural._risk import MARGINS, PURisk
+
+        risk = PURisk(
+            prior=prior,
+            labelled_share=sample.least_prior,
+            risk=check.one_of("risk", self.risk, NET_RISKS),
+            loss=check.one_of("loss", self.loss, MARGINS),
+            beta=non_negative("beta", self.beta),
+            gamma=non_negative("gamma", self.gamma),
+        )
+        batch_size = check.integer("batch_size", self.batch_size, 2)
+        return NetTraining(net, optimizer, X, sample, risk, batch_size, seed)
+
+    def _keep(self, training: NetTraining) -> None:
+        self.net_ = training.net
+        self._optimizer = training.optimizer
+        self._seed = training.seed
+
+    def _networks(self) -> list[torch.nn.Module]:
+        return [self.net_]
+
+    def partial_fit(
+        self, X: check.MatrixLike, y: ArrayLike, classes: ArrayLike | None = None
+    ) -> Self:
+        """Go once through these rows, from where the network is.
+
+        The prior is that of the first call. `epochs`, `patience`, `checkpoint` and `callback` are
+        for ``fit``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Some rows.
+        y : array-like of shape (n_samples,)
+            Two values: the larger marks labelled positives, the smaller unlabelled rows. Both have
+            to be there, in the proportions of the whole data.
+        classes : array-like of shape (2,), optional
+            The two values, as the first call of other classifiers needs them. `y` has them anyway,
+            and has to agree.
+
+        Returns
+        -------
+        self
+        """
+        require_torch()
+        if not hasattr(self, "net_"):
+            table, sample, prior = self._rows_and_prior(X, y)
+            with on_threads(check.threads(self.n_jobs)):
+                self._keep(
+                    self._new_training(self._tensor(table), sample, prior, self._draw_seed())
+                )
+            self.prior_, self.history_, self.n_iter_ = prior, [], 0
+        else:
+            table, y = self._validated(X, y=y, reset=False)
+            sample = pu_sample(y, scenario=self.scenario)
+            self._require_same_classes(np.unique(y))
+        if classes is not None:
+            self._require_same_classes(np.unique(classes))
+        with on_threads(check.threads(self.n_jobs)):
+            training = self._training_of(
+                self.net_, self._optimizer, self._tensor(table), sample, self.prior_, self._seed
+            )
+            risk = training.epoch(self.n_iter_ + 1)
+        self.n_iter_ += 1
+        self.history_.append({"epoch": float(self.n_iter_), "risk": risk})
+        return self
+
+    def _require_same_classes(self, classes: NDArray[Any]) -> None:
+        if not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"y has the classes {classes.tolist()}, but the network was trained for "
+                f"{self.classes_.tolist()}: use the same two, or fit a new network"
+            )

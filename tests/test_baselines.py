@@ -1,0 +1,334 @@
+"""Other PU methods: each does what its paper says, and respects prior and scenario."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from puforest.baselines import ElkanNotoClassifier, NaivePU, PUBagging, SpyTwoStep
+from puforest.metrics import pu_roc_auc_score
+
+CHECKED = [
+    NaivePU(GaussianNB()),
+    PUBagging(n_estimators=3),
+    ElkanNotoClassifier(GaussianNB(), cv=2),
+    # In the other scenario, labelled rows unlike all others would mean that no others are positive.
+    ElkanNotoClassifier(GaussianNB(), cv=2, variant="weighted", scenario="single-training-set"),
+    SpyTwoStep(LogisticRegression(), noise_share=0.5),
+]
+
+PRIOR = 0.4
+
+
+def expected_failures(estimator):
+    if isinstance(estimator, SpyTwoStep) or getattr(estimator, "variant", None) == "weighted":
+        return {
+            "check_n_features_in_after_fitting": "among its ten random rows no negative is found"
+        }
+    return {}
+
+
+@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+def clouds(scenario, *, n=3000, distance=1.6, seed=0):
+    """Two clouds that overlap: X, labelled, truth; case-control data has n / 5 rows more."""
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < PRIOR
+    X = rng.normal(size=(n, 3)) + distance * y[:, None]
+    if scenario == "single-training-set":
+        return X, (y & (rng.random(n) < 0.35)).astype(int), y.astype(int)
+    more = rng.normal(size=(n // 5, 3)) + distance
+    labelled = np.repeat([1, 0], [n // 5, n])
+    return np.concatenate([more, X]), labelled, np.append(np.ones(n // 5, int), y)
+
+
+def best_error(distance=1.6):
+    """Error rate of the best of all classifiers, the linear one."""
+    rng = np.random.default_rng(1)
+    y = rng.random(100_000) < PRIOR
+    t = rng.normal(size=100_000) + distance * np.sqrt(3) * y
+    log_odds = distance * np.sqrt(3) * (t - distance * np.sqrt(3) / 2) + np.log(PRIOR / (1 - PRIOR))
+    return np.mean((log_odds > 0) != y)
+
+
+SMOOTH = DecisionTreeClassifier(min_samples_leaf=20)
+
+# Probabilities of being labelled level off below 1, which a logistic regression cannot learn.
+LEVELLED = RandomForestClassifier(20, min_samples_leaf=20, random_state=0)
+
+WITH_PRIOR = {
+    "naive": NaivePU(LogisticRegression(), prior=PRIOR),
+    "bagging": PUBagging(SMOOTH, n_estimators=30, prior=PRIOR, random_state=0),
+    "classic": ElkanNotoClassifier(LEVELLED, prior=PRIOR),
+    "weighted": ElkanNotoClassifier(LEVELLED, variant="weighted", prior=PRIOR),
+    "spy": SpyTwoStep(LogisticRegression(), max_iter=10, prior=PRIOR, random_state=0),
+}
+
+
+@pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
+@pytest.mark.parametrize("name", WITH_PRIOR)
+def test_with_the_prior_all_come_near_the_best_classifier(name, scenario):
+    X, labelled, _ = clouds(scenario)
+    X_new, _, y_new = clouds("single-training-set", n=5000, seed=5)
+    model = WITH_PRIOR[name].set_params(scenario=scenario).fit(X, labelled)
+    assert 1 - model.score(X_new, y_new) < best_error() + 0.04
+    assert model.prior_ == PRIOR
+    if name != "spy":  # which draws the line through what it is sure of
+        assert_allclose(model.predict(X_new).mean(), PRIOR, atol=0.05)
+
+
+@pytest.mark.parametrize("name", ["naive", "bagging"])
+def test_a_threshold_of_the_other_scenario_is_another(name):
+    X, labelled, _ = clouds("single-training-set")
+    one, other = (
+        WITH_PRIOR[name].set_params(scenario=scenario).fit(X, labelled).threshold_
+        for scenario in ("single-training-set", "case-control")
+    )
+    assert one > other
+
+
+@pytest.mark.parametrize("name", WITH_PRIOR)
+def test_other_codings_sparse_rows_and_impossible_priors(name):
+    X, labelled, _ = clouds("single-training-set", n=400)
+    model = WITH_PRIOR[name].set_params(scenario="single-training-set")
+    expected = model.fit(X, labelled).predict(X)
+    assert_array_equal(model.fit(X, 2 * labelled - 1).predict(X), 2 * expected - 1)
+    assert_array_equal(model.fit(sp.csr_array(X), labelled).predict(sp.csr_array(X)), expected)
+    with pytest.raises(ValueError, match=r"prior=0\.05 is impossible"):
+        type(model)(**{**model.get_params(deep=False), "prior": 0.05}).fit(X, labelled)
+    with pytest.raises(ValueError, match="scenario must be one of"):
+        type(model)(**{**model.get_params(deep=False), "scenario": "both"}).fit(X, labelled)
+
+
+def test_missing_values_are_up_to_the_estimator():
+    X, labelled, _ = clouds("case-control", n=400)
+    X[::7, 0] = np.nan
+    assert PUBagging(n_estimators=3).fit(X, labelled).predict(X).any()
+    with pytest.raises(ValueError, match="NaN"):
+        NaivePU(LogisticRegression()).fit(X, labelled)
+
+
+# Naive
+
+
+def test_naive_calls_few_rows_positive_but_ranks_as_with_a_prior():
+    X, labelled, y = clouds("case-control")
+    naive = NaivePU(LogisticRegression()).fit(X, labelled)
+    informed = NaivePU(LogisticRegression(), prior=PRIOR).fit(X, labelled)
+    unlabelled = labelled == 0
+    assert naive.predict(X[unlabelled]).mean() < 0.3 * PRIOR
+    assert naive.score(X[unlabelled], y[unlabelled]) < 0.75
+    assert naive.threshold_ == 0.5
+    order = [np.argsort(m.predict_proba(X)[:, 1], kind="stable") for m in (naive, informed)]
+    assert_array_equal(*order)
+
+
+def test_naive_takes_classifiers_without_probabilities_unless_there_is_a_prior():
+    X, labelled, _ = clouds("case-control", n=400)
+    model = NaivePU(Perceptron(), random_state=0).fit(X, labelled)
+    assert set(np.unique(model.predict_proba(X))) == {0.0, 1.0}
+    with pytest.raises(TypeError, match=r"estimator must be a classifier with a method 'predict_p"):
+        NaivePU(Perceptron(), prior=PRIOR).fit(X, labelled)
+
+
+# Bagging
+
+
+def test_members_see_all_labelled_rows_and_as_many_others():
+    X, labelled, _ = clouds("case-control", n=1000)
+    for size, expected in ((None, 200), (70, 70), (0.5, 500)):
+        bag = PUBagging(n_estimators=3, sample_size=size, random_state=0).fit(X, labelled)
+        seen = [tree.tree_.n_node_samples[0] for tree in bag.estimators_]
+        assert seen == [200 + expected] * 3
+    assert len({tree.tree_.threshold[0] for tree in bag.estimators_}) > 1
+
+
+def test_out_of_bag_scores_are_those_of_members_that_did_not_draw_the_row():
+    """A nearest neighbour knows the rows it has seen: it would call each unlabelled one 0."""
+    X, labelled, y = clouds("case-control", n=1000)
+    bag = PUBagging(KNeighborsClassifier(1), n_estimators=20, random_state=0).fit(X, labelled)
+    score = bag.oob_score_of_unlabelled_
+    assert_array_equal(np.isnan(score), labelled == 1)
+    seen = bag.predict_proba(X)[:, 1]
+    unlabelled = labelled == 0
+    assert score[unlabelled].mean() > 1.1 * seen[unlabelled].mean()
+    positive = unlabelled & (y == 1)
+    assert score[positive].mean() > score[unlabelled & (y == 0)].mean() + 0.4
+    # In-bag answers are 0: what is left is the out-of-bag answer times its frequency.
+    frequency = (1 - 1 / 1000) ** 200
+    assert_allclose(seen[unlabelled].mean(), frequency * score[unlabelled].mean(), rtol=0.02)
+
+
+def test_bagging_is_the_same_on_any_number_of_threads():
+    X, labelled, _ = clouds("case-control", n=500)
+    one, two = (
+        PUBagging(n_estimators=8, prior=PRIOR, n_jobs=n, random_state=3).fit(X, labelled)
+        for n in (1, 2)
+    )
+    assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    assert one.threshold_ == two.threshold_
+    other = PUBagging(n_estimators=8, prior=PRIOR, random_state=4).fit(X, labelled)
+    assert (one.predict_proba(X) != other.predict_proba(X)).any()
+
+
+def test_bagging_of_support_vectors_votes():
+    X, labelled, y = clouds("case-control", n=600)
+    bag = PUBagging(
+        make_pipeline(StandardScaler(), LinearSVC()), n_estimators=5, random_state=0
+    ).fit(X, labelled)
+    assert_allclose(5 * bag.predict_proba(X), np.round(5 * bag.predict_proba(X)))
+    assert bag.score(X, y) > 0.85
+
+
+def test_bagging_with_balanced_bags_beats_that_of_the_paper(mushrooms):
+    X, labelled, X_test, y_test, prior = mushrooms
+    trees = ExtraTreesClassifier(10)
+    of_paper = PUBagging(trees, n_estimators=10, sample_size=1.0, random_state=0)
+    assert of_paper.fit(X, labelled).score(X_test, y_test) < 0.8
+    balanced = PUBagging(n_estimators=20, prior=prior, random_state=0)
+    assert balanced.fit(X, labelled).score(X_test, y_test) > 0.95
+
+
+def test_bagging_refuses():
+    X, labelled, _ = clouds("case-control", n=400)
+    for params, error, words in (
+        ({"n_estimators": 0}, ValueError, "n_estimators must be at least 1, got 0"),
+        ({"sample_size": 1.5}, ValueError, "sample_size, given as a share"),
+        ({"sample_size": "all"}, TypeError, "sample_size must be"),
+        ({"estimator": StandardScaler()}, TypeError, "estimator must be a classifier"),
+    ):
+        with pytest.raises(error, match=words):
+            PUBagging(**params).fit(X, labelled)
+    with pytest.raises(ValueError, match="every member drew every"):
+        PUBagging(n_estimators=1, sample_size=30, prior=0.5).fit([[0], [1], [2]], [1, 0, 0])
+
+
+# Elkan and Noto
+
+
+@pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
+@pytest.mark.parametrize("variant", ["classic", "weighted"])
+def test_without_a_prior_it_finds_label_frequency_and_prior(variant, scenario):
+    X, labelled, y = clouds(scenario, distance=3)
+    model = ElkanNotoClassifier(LEVELLED, variant=variant, scenario=scenario)
+    model.fit(X, labelled)
+    assert_allclose(model.label_frequency_, labelled.sum() / y.sum(), atol=0.03)
+    assert_allclose(model.prior_, PRIOR, atol=0.03)
+    assert model.score(X, y) > 0.97
+
+
+@pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
+@pytest.mark.parametrize("variant", ["classic", "weighted"])
+def test_probabilities_are_those_of_the_population(variant, scenario):
+    X, labelled, _ = clouds(scenario, n=10_000)
+    model = ElkanNotoClassifier(
+        clone(LEVELLED).set_params(min_samples_leaf=60),
+        variant=variant,
+        scenario=scenario,
+        prior=PRIOR,
+    ).fit(X, labelled)
+    new, _, y = clouds("single-training-set", n=5000, seed=5)
+    truth = 1 / (1 + (1 - PRIOR) / PRIOR * np.exp(-1.6 * (new - 0.8).sum(axis=1)))
+    answer = model.predict_proba(new)[:, 1]
+    assert abs(answer - truth).mean() < 0.09
+    assert_allclose(answer.mean(), y.mean(), atol=0.06)
+
+
+def test_elkan_noto_refuses():
+    X, labelled, _ = clouds("case-control", n=400)
+    for params, error, words in (
+        ({"estimator": LinearSVC()}, TypeError, "'predict_proba'"),
+        ({"estimator": GaussianNB(), "variant": "e1"}, ValueError, "variant must be one of"),
+        (
+            {"estimator": KNeighborsClassifier(), "variant": "weighted"},
+            TypeError,
+            "takes no sample_weight, which variant='weighted' needs",
+        ),
+    ):
+        with pytest.raises(error, match=words):
+            ElkanNotoClassifier(**params).fit(X, labelled)
+    constant = DecisionTreeClassifier(min_impurity_decrease=1, class_weight={0: 1, 1: 100})
+    with pytest.raises(ValueError, match="makes every unlabelled row a positive"):
+        ElkanNotoClassifier(constant, variant="weighted", prior=0.9).fit(X, labelled)
+    apart = labelled[:, None] + np.zeros((1, 2))
+    with pytest.raises(ValueError, match="no positives among the unlabelled rows"):
+        ElkanNotoClassifier(DecisionTreeClassifier(), variant="weighted").fit(apart, labelled)
+    classic = ElkanNotoClassifier(DecisionTreeClassifier()).fit(apart, labelled)
+    assert_array_equal(classic.predict(apart), labelled)
+    assert classic.prior_ == 0
+    sure_of_none = DecisionTreeClassifier(max_leaf_nodes=2, random_state=0)
+    with pytest.raises(ValueError, match="label_frequency_ comes out as 0"):
+        ElkanNotoClassifier(sure_of_none, cv=2).fit([[1], [2], [1], [2]], [1, 1, 0, 0])
+
+
+# Spies
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), LinearSVC()])
+def test_spies_find_negatives(estimator):
+    X, labelled, y = clouds("single-training-set", distance=2.5)
+    model = SpyTwoStep(estimator, random_state=0).fit(X, labelled)
+    reliable = model.reliable_negatives_
+    assert not (reliable & (labelled == 1)).any()
+    assert reliable.sum() > 0.5 * (y == 0).sum()
+    assert (y[reliable] == 0).mean() > 0.97
+    assert model.n_iter_ == 1
+
+
+def test_rounds_find_more_negatives_until_none_join():
+    X, labelled, _ = clouds("case-control")
+    rounds = [
+        SpyTwoStep(LogisticRegression(), max_iter=n, random_state=0).fit(X, labelled)
+        for n in (1, 2, 100)
+    ]
+    found = [model.reliable_negatives_.sum() for model in rounds]
+    assert found[0] < found[1] <= found[2]
+    assert rounds[1].n_iter_ == 2
+    assert 2 <= rounds[2].n_iter_ < 100
+
+
+def test_more_noise_finds_more_negatives():
+    X, labelled, _ = clouds("case-control")
+    few, many = (
+        SpyTwoStep(LogisticRegression(), noise_share=share, random_state=0).fit(X, labelled)
+        for share in (0.02, 0.3)
+    )
+    assert few.reliable_negatives_.sum() < many.reliable_negatives_.sum()
+
+
+def test_spies_refuse():
+    X, labelled, _ = clouds("case-control", n=400)
+    for params, error, words in (
+        ({"estimator": DecisionTreeClassifier()}, ValueError, "fit its training rows exactly"),
+        ({"estimator": GaussianNB(), "spy_share": 0.999}, ValueError, "leaves none to learn from"),
+        ({"estimator": GaussianNB(), "spy_share": 1.5}, ValueError, "spy_share must be between"),
+        ({"estimator": GaussianNB(), "noise_share": 0}, ValueError, "noise_share must be between"),
+        ({"estimator": GaussianNB(), "max_iter": 0}, ValueError, "max_iter must be at least 1"),
+        (
+            {"estimator": KNeighborsClassifier(), "prior": 0.4},
+            TypeError,
+            "takes no sample_weight, which prior=0.4 needs",
+        ),
+    ):
+        with pytest.raises(error, match=words):
+            SpyTwoStep(**params).fit(X, labelled)
+
+
+def test_they_are_judged_as_the_forests_are():
+    X, labelled, _ = clouds("case-control")
+    model = NaivePU(LogisticRegression(), prior=PRIOR).fit(X, labelled)
+    score = model.predict_proba(X)[:, 1]
+    assert pu_roc_auc_score(labelled, score, prior=PRIOR) > 0.9
