@@ -9,6 +9,7 @@ CPP := $(wildcard core/src/* core/include/puforest/* core/tests/*)
 PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 
 .PHONY: demo test test-python test-core lint format coverage clean
+.PHONY: reproduce figures
 .PHONY: bench bench-report bench-scale bench-track bench-prior bench-calibration bench-propensity
 
 demo: $(VENV)/installed
@@ -56,9 +57,18 @@ coverage: $(VENV)/installed-dev
 	cd build/coverage && ../../$(BIN)/gcovr --root ../.. --filter ../../core/src --filter ../../core/include \
 	  --exclude-throw-branches --merge-lines --print-summary .
 
+# The tables of the paper again, beside its numbers; ARGS="--tables tree_methods" runs one of them.
+# Goes on where an earlier run stopped.
+DATA ?= $(PUFOREST_DATA)
+reproduce: $(VENV)/installed-experiments
+	$(BIN)/python experiments/reproduce.py $(if $(DATA),--data "$(DATA)") $(ARGS)
+
+# Its figures.
+figures: $(VENV)/installed-experiments
+	$(BIN)/python experiments/figures.py $(if $(DATA),--data "$(DATA)") $(ARGS)
+
 # puforest beside others, taking turns; DATA is the folder of the published data sets. Goes on where
 # an earlier run stopped. ARGS go to the script.
-DATA ?= $(PUFOREST_DATA)
 bench: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/compare.py $(if $(DATA),--data "$(DATA)") $(ARGS)
 	$(BIN)/python benchmarks/report.py
@@ -92,6 +102,10 @@ $(VENV)/installed: $(VENV)/pip pyproject.toml $(CORE) $(PACKAGE)
 # With those that it is compared with.
 $(VENV)/installed-bench: $(VENV)/installed
 	$(PIP) install --group bench
+	touch $@
+
+$(VENV)/installed-experiments: $(VENV)/installed
+	$(PIP) install --group experiments
 	touch $@
 
 $(VENV)/tools: $(VENV)/pip pyproject.toml

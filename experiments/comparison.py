@@ -1,0 +1,110 @@
+"""The report: each cell with the paper's number, ours, and how far apart they are."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+from harness import Results
+from tables import LEAST, MEASURES, SDS, Cell, Table
+
+STYLE = """
+:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; margin: 1rem 0; }
+th, td { padding: .3rem .7rem; border-bottom: 1px solid #8884; text-align: right; }
+th:first-child, td:first-child { text-align: left; }
+.apart { background: #d9730d33; }
+.quiet { opacity: .65; }
+"""
+
+
+def shown(cell: Cell) -> str:
+    """Paper / ours / difference in standard deviations."""
+    digits = 3 if cell.measure == "fit_seconds" else 2
+    paper = f"{cell.paper.mean:.2f} ({cell.paper.sd:.2f})" if cell.paper else "—"
+    if not len(cell.ours):
+        return f"{paper} / — "
+    ours = f"{cell.mean:.{digits}f} ({cell.sd:.{digits}f})"
+    if cell.measure not in LEAST or cell.in_sds is None:
+        return f"{paper} / {ours}"
+    return f"{paper} / {ours} / {cell.in_sds:+.1f} sd"
+
+
+def about(table: Table, results: Results) -> list[str]:
+    """Remarks under a table: what differs and why, where data are not the paper's."""
+    remarks = []
+    for measure in table.paper:
+        for row in table.cells(measure, results):
+            for cell in row:
+                if cell.differs:
+                    why = table.explained.get(f"{cell.dataset}: {cell.method}")
+                    why = why or table.explained.get(cell.dataset) or "not explained"
+                    remarks.append(
+                        f"{cell.dataset}, {cell.method}, {MEASURES[measure]}: paper "
+                        f"{cell.paper.mean:g}, ours {cell.mean:.2f}. {why}"
+                    )
+    remarks += [f"{name}: {text}" for name, text in table.notes.items()]
+    differs = {r["dataset"]: r["differs"] for r in results.lines() if r["differs"]}
+    remarks += [f"{name}: {differs[name]}" for name in table.datasets if name in differs]
+    return remarks
+
+
+def setups(results: Results) -> str:
+    lines = results.lines()
+    kinds = dict.fromkeys(f"{r['machine']}; {r['versions']}" for r in lines)
+    return f"{len(lines)} runs on {' | '.join(kinds)}."
+
+
+RULE = (
+    f"Cells read paper / ours / difference in standard deviations of both; mean (sd) over draws. "
+    f"Marked cells are more than {SDS:g} of the paper's standard deviations and more than "
+    f"{LEAST['accuracy']:g} point apart. A dash: not run, or not in the paper."
+)
+
+
+def markdown(tables: list[Table], results: Results) -> str:
+    parts = ["# The paper's tables, run again", setups(results), RULE]
+    for table in tables:
+        parts.append(f"## {table.title}")
+        for measure in table.paper:
+            parts.append(f"**{MEASURES[measure][0].upper()}{MEASURES[measure][1:]}**")
+            lines = ["| | " + " | ".join(table.methods) + " |"]
+            lines.append("| --- |" + " --- |" * len(table.methods))
+            for row in table.cells(measure, results):
+                cells = [shown(c) + (" ⚠" if c.differs else "") for c in row]
+                lines.append(f"| {row[0].dataset} | " + " | ".join(cells) + " |")
+            parts.append("\n".join(lines))
+        if remarks := about(table, results):
+            parts.append("\n".join(f"- {remark}" for remark in remarks))
+    return "\n\n".join(parts) + "\n"
+
+
+def page(tables: list[Table], results: Results) -> str:
+    e = html.escape
+    body = ["<h1>The paper's tables, run again</h1>", f"<p>{e(setups(results))}</p>"]
+    body.append(f"<p>{e(RULE)}</p>")
+    for table in tables:
+        body.append(f"<h2>{e(table.title)}</h2>")
+        for measure in table.paper:
+            heads = "".join(f"<th>{e(m)}</th>" for m in table.methods)
+            body.append(f"<h3>{e(MEASURES[measure])}</h3><table><tr><th></th>{heads}</tr>")
+            for row in table.cells(measure, results):
+                cells = "".join(
+                    f'<td class="{"apart" if c.differs else "" if len(c.ours) else "quiet"}">'
+                    f"{e(shown(c))}</td>"
+                    for c in row
+                )
+                body.append(f"<tr><td>{e(row[0].dataset)}</td>{cells}</tr>")
+            body.append("</table>")
+        remarks = "".join(f"<li>{e(r)}</li>" for r in about(table, results))
+        body.append(f"<ul>{remarks}</ul>" if remarks else "")
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        f"<title>The paper, run again</title><style>{STYLE}</style>{''.join(body)}</html>\n"
+    )
+
+
+def write(tables: list[Table], results: Results, folder: Path) -> None:
+    (folder / "report.md").write_text(markdown(tables, results))
+    (folder / "report.html").write_text(page(tables, results))

@@ -1,0 +1,37 @@
+"""Training and test parts of the data sets, with what differs from the paper's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from puforest.datasets import load as load_subset
+
+
+@dataclass(frozen=True)
+class Split:
+    """Training and test rows with true classes, the larger one positive."""
+
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+    feature_names: list[str]
+    original: np.ndarray | None = None  # classes of the training rows before they became two
+    differs: str = ""
+
+
+def load(name: str, folder: Path | None) -> Split:
+    train, test = (load_subset(name, subset=s, data_home=folder) for s in ("train", "test"))
+    names = train.get("feature_names")
+    return Split(
+        train.data,
+        train.target,
+        test.data,
+        test.target,
+        [f"x{i}" for i in range(train.data.shape[1])] if names is None else list(names),
+        train.get("original_target"),
+        train.get("differs") or "",
+    )

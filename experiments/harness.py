@@ -1,0 +1,170 @@
+"""Runs of methods on data sets, kept one by one, so that a killed run goes on where it was.
+
+A run is one fit and its test: a data set, a method and a draw of the labelled rows. It takes one
+line of a CSV file, with all that was measured, the seed, versions and machine. Tables are views
+of these lines, so what two tables share is run once.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import platform
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from data import Split
+from methods import METHODS, Setting
+from sklearn.metrics import accuracy_score, f1_score
+from tqdm import tqdm
+
+from puforest.datasets import make_pu
+from puforest.metrics import pu_risk_score
+
+VERSIONED = ("puforest", "numpy", "scikit-learn", "torch")
+FIELDS = (
+    "dataset",
+    "method",
+    "draw",
+    "labelled",
+    "unlabelled",
+    "features",
+    "prior",
+    "accuracy",
+    "f1",
+    "train_risk",
+    "test_risk",
+    "fit_seconds",
+    "threads",
+    "machine",
+    "versions",
+    "differs",
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    dataset: str
+    method: str
+    draw: int
+
+
+class Results:
+    """The file of runs: replaced in one go when a run is finished, never half written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def lines(self) -> list[dict[str, str]]:
+        if not self.path.exists():
+            return []
+        with self.path.open(newline="") as file:
+            lines = list(csv.DictReader(file))
+        # A line without its last field was cut short.
+        return [line for line in lines if line[FIELDS[-1]] is not None]
+
+    def done(self) -> set[Run]:
+        return {Run(r["dataset"], r["method"], int(r["draw"])) for r in self.lines()}
+
+    def add(self, record: dict[str, Any]) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        part = self.path.with_suffix(".part")
+        with part.open("w", newline="") as file:
+            writer = csv.DictWriter(file, FIELDS)
+            writer.writeheader()
+            writer.writerows([*self.lines(), record])
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(self.path)
+
+    def values(self, dataset: str, method: str, measure: str) -> np.ndarray:
+        """A measure over the draws, in percent where it is a share of rows."""
+        scale = 100 if measure in ("accuracy", "f1") else 1
+        those = [r for r in self.lines() if (r["dataset"], r["method"]) == (dataset, method)]
+        return np.array([scale * float(r[measure]) for r in those if r[measure] != ""])
+
+
+def machine() -> str:
+    model = platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [line for line in info.read_text().splitlines() if line.startswith("model name")]
+        model = names[0].partition(":")[2].strip() if names else model
+    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"
+
+
+def versions() -> str:
+    found = []
+    for name in VERSIONED:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    return "; ".join(found)
+
+
+def zero_one_risk(model: Any, X: np.ndarray, labels: np.ndarray, prior: float, risk: str) -> float:
+    """The PU risk of the predictions on the training rows."""
+    scores = 2.0 * model.predict(X) - 1
+    return pu_risk_score(labels, scores, prior=prior, risk=risk, loss="zero-one")
+
+
+def perform(run: Run, data: Split, n_labelled: int, threads: int, scratch: Path) -> dict[str, Any]:
+    """Draw the labelled rows, fit, test."""
+    method = METHODS[run.method]
+    prior = float(data.y.mean())
+    X, labels = data.X, data.y
+    if not method.supervised:
+        X, labels = make_pu(data.X, data.y, n_labeled=n_labelled, random_state=run.draw)
+    model = method.make(Setting(run.dataset, prior, run.draw, threads, scratch))
+    started = time.perf_counter()
+    model.fit(X, labels)
+    seconds = time.perf_counter() - started
+    predicted = model.predict(data.X_test)
+    record = {
+        "dataset": run.dataset,
+        "method": run.method,
+        "draw": run.draw,
+        "labelled": "" if method.supervised else n_labelled,
+        "unlabelled": "" if method.supervised else len(data.y),
+        "features": X.shape[1],
+        "prior": prior,
+        "accuracy": accuracy_score(data.y_test, predicted),
+        "f1": f1_score(data.y_test, predicted, zero_division=0.0),
+        "fit_seconds": seconds,
+        "threads": threads,
+        "machine": machine(),
+        "versions": versions(),
+        "differs": data.differs,
+    }
+    record["test_risk"] = 1 - record["accuracy"]
+    if method.risk is not None:
+        record["train_risk"] = zero_one_risk(model, X, labels, prior, method.risk)
+    return record
+
+
+def by_dataset(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
+    runs = list(runs)
+    for name in dict.fromkeys(run.dataset for run in runs):
+        yield name, [run for run in runs if run.dataset == name]
+
+
+def perform_all(
+    runs: Iterable[Run], results: Results, load: Any, *, n_labelled: int, threads: int
+) -> None:
+    """What is missing of the runs, a data set at a time."""
+    done = results.done()
+    scratch = results.path.parent / "scratch"
+    missing = [run for run in dict.fromkeys(runs) if run not in done]
+    with tqdm(total=len(missing), unit="run", disable=None) as bar:
+        for name, those in by_dataset(missing):
+            data = load(name)
+            for run in those:
+                bar.set_description(f"{name}: {run.method}, draw {run.draw}")
+                results.add(perform(run, data, n_labelled, threads, scratch))
+                bar.update()

@@ -1,0 +1,136 @@
+"""The methods of the experiments by name: how to make an estimator for a draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.tree import ExtraTreeClassifier
+
+from puforest import PUExtraTreesClassifier
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a method may depend on; `scratch` is for what a killed fit goes on from."""
+
+    dataset: str
+    prior: float
+    seed: int
+    threads: int
+    scratch: Path
+
+
+@dataclass(frozen=True)
+class Method:
+    """`make` takes a `Setting`, and returns an estimator to fit."""
+
+    make: Callable[[Setting], Any]
+    supervised: bool = False  # learns from the true classes of all training rows
+    risk: str | None = None  # by which it is to be judged on the training rows too
+
+
+def forest(**params: Any) -> Callable[[Setting], Any]:
+    """puforest's extra trees; without a risk of their own they learn nnPU."""
+
+    def make(setting: Setting) -> Any:
+        known = {} if params.get("risk") == "pn" else {"prior": setting.prior}
+        return PUExtraTreesClassifier(
+            **known, **params, random_state=setting.seed, n_jobs=setting.threads
+        )
+
+    return make
+
+
+def bagging(sample_size: Any) -> Callable[[Setting], Any]:
+    """PU bagging of extra trees; the paper draws as many unlabelled rows as there are rows."""
+
+    def make(setting: Setting) -> Any:
+        from puforest.baselines import PUBagging
+
+        return PUBagging(
+            ExtraTreeClassifier(),
+            n_estimators=100,
+            sample_size=sample_size,
+            random_state=setting.seed,
+            n_jobs=setting.threads,
+        )
+
+    return make
+
+
+def scikit_learn(n_estimators: int) -> Callable[[Setting], Any]:
+    def make(setting: Setting) -> Any:
+        return ExtraTreesClassifier(n_estimators, random_state=setting.seed, n_jobs=setting.threads)
+
+    return make
+
+
+# The paper's networks, and epochs that take hours, not days, without a graphics card.
+ARCHITECTURES = {"20news": "softsign", "cifar-10": "cnn"}
+EPOCHS = {"covtype": 10, "cifar-10": 10}
+MOST_EPOCHS = 200
+PATIENCE = 30
+LEARNING_RATES = {"cifar-10": 1e-4}
+
+
+def network(kind: str) -> Callable[[Setting], Any]:
+    """A network on features scaled to [0, 1], stopped early on held-out rows."""
+
+    def make(setting: Setting) -> Any:
+        from puforest.baselines import PUNetClassifier, SelfPUClassifier
+
+        setting.scratch.mkdir(parents=True, exist_ok=True)
+        epochs = EPOCHS.get(setting.dataset, MOST_EPOCHS)
+        shared = {
+            "architecture": ARCHITECTURES.get(setting.dataset, "mlp"),
+            "epochs": epochs,
+            "learning_rate": LEARNING_RATES.get(setting.dataset, 1e-3),
+            "patience": PATIENCE if epochs > PATIENCE else None,
+            "checkpoint": setting.scratch / f"{setting.dataset}-{kind}-{setting.seed}.pt",
+            "n_jobs": setting.threads,
+            "random_state": setting.seed,
+        }
+        if kind == "self-pu":
+            return make_pipeline(MinMaxScaler(), SelfPUClassifier(setting.prior, **shared))
+        return make_pipeline(MinMaxScaler(), PUNetClassifier(setting.prior, risk=kind, **shared))
+
+    return make
+
+
+def _by_risk_and_loss() -> dict[str, Method]:
+    return {
+        f"{name} {loss}": Method(forest(risk=risk, loss=loss), risk=risk)
+        for name, risk in (("uPU", "upu"), ("nnPU", "nnpu"))
+        for loss in ("quadratic", "logistic")
+    }
+
+
+def _by_candidates() -> dict[str, Method]:
+    features = {"d": None, "sqrt(d)": "sqrt", "1": 1}
+    return {
+        f"F={f}, T={t}": Method(forest(max_features=drawn, n_thresholds=t))
+        for f, drawn in features.items()
+        for t in (10, 1)
+    }
+
+
+METHODS: dict[str, Method] = {
+    **_by_risk_and_loss(),
+    "SupervisedET": Method(forest(risk="pn"), supervised=True),
+    "NaivePUET": Method(forest(risk="pn")),
+    "PUBaggingET": Method(bagging(1.0)),
+    "PUBaggingET, K = n_p": Method(bagging(None)),
+    "one tree: PU ET": Method(forest(n_estimators=1)),
+    "one tree: PN ET": Method(forest(n_estimators=1, risk="pn"), supervised=True),
+    "one tree: scikit-learn": Method(scikit_learn(1), supervised=True),
+    **_by_candidates(),
+    "uPU net": Method(network("upu")),
+    "nnPU net": Method(network("nnpu")),
+    "Self-PU net": Method(network("self-pu")),
+}

@@ -1,0 +1,113 @@
+"""Tables of the paper: what to run, what the paper says, and how far apart the two are."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from harness import Results, Run
+
+MEASURES = {
+    "accuracy": "accuracy, %",
+    "f1": "F, %",
+    "train_risk": "zero-one PU risk on the training rows",
+    "test_risk": "zero-one risk on the test rows",
+    "fit_seconds": "training time, s",
+}
+# How far apart a cell may be: sds of the paper, or this much if that is more.
+SDS = 2.0
+LEAST = {"accuracy": 1.0, "f1": 1.0, "train_risk": 0.01, "test_risk": 0.01}
+
+
+@dataclass(frozen=True)
+class Number:
+    mean: float
+    sd: float
+
+    @classmethod
+    def read(cls, text: str) -> Number | None:
+        if not text:
+            return None
+        found = re.fullmatch(r"(-?[\d.]+) \(([\d.]+)\)", text)
+        if not found:
+            raise ValueError(f"not a mean with its deviation in brackets: {text!r}")
+        return cls(float(found[1]), float(found[2]))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What the paper says and what was measured; either may be missing."""
+
+    dataset: str
+    method: str
+    measure: str
+    paper: Number | None
+    ours: np.ndarray
+
+    @property
+    def mean(self) -> float:
+        return float(self.ours.mean())
+
+    @property
+    def sd(self) -> float:
+        return float(self.ours.std(ddof=1)) if len(self.ours) > 1 else 0.0
+
+    @property
+    def in_sds(self) -> float | None:
+        """The difference in standard deviations, those of both together."""
+        if self.paper is None or not len(self.ours):
+            return None
+        sd = float(np.hypot(self.paper.sd, self.sd))
+        return (self.mean - self.paper.mean) / sd if sd > 0 else None
+
+    @property
+    def differs(self) -> bool:
+        """Whether it is farther from the paper than chance and rounding would have it."""
+        if self.paper is None or not len(self.ours) or self.measure not in LEAST:
+            return False
+        allowed = max(SDS * self.paper.sd, LEAST[self.measure])
+        return abs(self.mean - self.paper.mean) > allowed + 1e-9
+
+
+@dataclass(frozen=True)
+class Table:
+    name: str
+    title: str
+    datasets: list[str]
+    methods: list[str]
+    draws: int
+    draws_of: dict[str, int] = field(default_factory=dict)
+    paper: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+    explained: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> Table:
+        return cls(name=path.stem, **tomllib.loads(path.read_text()))
+
+    def runs(self) -> list[Run]:
+        return [
+            Run(dataset, method, draw)
+            for dataset in self.datasets
+            for method in self.methods
+            for draw in range(self.draws_of.get(dataset, self.draws))
+        ]
+
+    def cells(self, measure: str, results: Results) -> list[list[Cell]]:
+        """Rows of cells, a data set each: all that the paper or we have."""
+        rows = []
+        said = self.paper[measure]
+        for dataset in dict.fromkeys([*self.datasets, *said]):
+            texts = said.get(dataset, [""] * len(self.methods))
+            rows.append(
+                [
+                    Cell(
+                        dataset, m, measure, Number.read(text), results.values(dataset, m, measure)
+                    )
+                    for m, text in zip(self.methods, texts, strict=True)
+                ]
+            )
+        return rows

@@ -1,0 +1,132 @@
+"""The harness of the experiments: nothing is run twice or lost, and differences are flagged."""
+
+from pathlib import Path
+
+import comparison
+import harness
+import numpy as np
+import pytest
+import reproduce
+from data import Split
+from harness import Results, Run, perform_all
+from methods import METHODS
+from tables import Cell, Number, Table
+
+PAPER = Path(reproduce.__file__).parent / "paper"
+CONFIGS = sorted(PAPER.glob("*.toml"))
+
+
+@pytest.fixture
+def toy():
+    rng = np.random.default_rng(0)
+    y = (rng.random(300) < 0.5).astype(int)
+    X = rng.normal(size=(300, 4)).astype(np.float32) + 2 * y[:, None]
+    return Split(X[:200], y[:200], X[200:], y[200:], list("abcd"), differs="a toy")
+
+
+RUNS = [Run("toy", method, draw) for method in ("nnPU quadratic", "NaivePUET") for draw in range(2)]
+
+
+def test_runs_are_kept_and_not_run_again(tmp_path, toy, monkeypatch):
+    results = Results(tmp_path / "runs.csv")
+    perform_all(RUNS, results, lambda name: toy, n_labelled=20, threads=1)
+    assert results.done() == set(RUNS)
+    before = results.path.read_bytes()
+    monkeypatch.setattr(harness, "perform", None)  # would fail if it were called
+    perform_all(RUNS, results, None, n_labelled=20, threads=1)
+    assert results.path.read_bytes() == before
+    assert results.values("toy", "nnPU quadratic", "accuracy").mean() > 80
+    assert results.values("toy", "NaivePUET", "accuracy").mean() < 80
+    (line,) = [
+        r for r in results.lines() if Run(r["dataset"], r["method"], int(r["draw"])) == RUNS[0]
+    ]
+    assert float(line["train_risk"]) == pytest.approx(0, abs=0.05)
+    assert float(line["test_risk"]) == pytest.approx(1 - float(line["accuracy"]))
+    assert line["differs"] == "a toy"
+    assert "scikit-learn" in line["versions"]
+
+
+def test_a_killed_run_goes_on(tmp_path, toy, monkeypatch):
+    results = Results(tmp_path / "runs.csv")
+    whole = harness.perform
+    calls = []
+
+    def killed(run, *rest):
+        calls.append(run)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return whole(run, *rest)
+
+    monkeypatch.setattr(harness, "perform", killed)
+    with pytest.raises(KeyboardInterrupt):
+        perform_all(RUNS, results, lambda name: toy, n_labelled=20, threads=1)
+    assert len(results.done()) == 2
+    perform_all(RUNS, results, lambda name: toy, n_labelled=20, threads=1)
+    assert len(calls) == 5  # the killed one again, and the fourth
+    assert results.done() == set(RUNS)
+
+
+def test_a_line_cut_short_is_run_again(tmp_path, toy):
+    results = Results(tmp_path / "runs.csv")
+    perform_all(RUNS[:2], results, lambda name: toy, n_labelled=20, threads=1)
+    text = results.path.read_text()
+    results.path.write_text(text[: len(text) - 40])
+    assert results.done() == {RUNS[0]}
+    perform_all(RUNS[:2], results, lambda name: toy, n_labelled=20, threads=1)
+    assert results.done() == set(RUNS[:2])
+    assert len(results.lines()) == 2
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.stem)
+def test_configs_name_what_there_is(path):
+    table = Table.read(path)
+    assert set(table.methods) <= set(METHODS)
+    for measure, rows in table.paper.items():
+        assert measure in comparison.MEASURES
+        for texts in rows.values():
+            assert len(texts) == len(table.methods)
+            assert all(text == "" or Number.read(text) for text in texts)
+
+
+def test_tree_tables_are_configs():
+    assert set(reproduce.TREE_TABLES) <= {path.stem for path in CONFIGS}
+
+
+@pytest.mark.parametrize(
+    ("paper", "ours", "differs"),
+    [
+        (Number(93.6, 0.4), [92.9, 93.0], False),  # within a point
+        (Number(93.6, 0.4), [92.0, 92.2], True),
+        (Number(93.6, 2.0), [90.0, 90.2], False),  # within two standard deviations
+        (None, [90.0], False),
+        (Number(93.6, 0.4), [], False),
+    ],
+)
+def test_what_differs_is_flagged(paper, ours, differs):
+    cell = Cell("mnist", "nnPU quadratic", "accuracy", paper, np.array(ours))
+    assert cell.differs == differs
+    assert ("sd" in comparison.shown(cell)) == (paper is not None and len(ours) > 0)
+
+
+def test_the_report(tmp_path, toy):
+    results = Results(tmp_path / "runs.csv")
+    perform_all(RUNS, results, lambda name: toy, n_labelled=20, threads=1)
+    table = Table(
+        "toys",
+        "Toys <&>",
+        ["toy"],
+        ["nnPU quadratic", "NaivePUET"],
+        2,
+        paper={"accuracy": {"toy": ["10.00 (0.10)", "20.00 (0.10)"], "other": ["1 (0)", ""]}},
+        explained={"toy: NaivePUET": "it is a toy"},
+    )
+    comparison.write([table], results, tmp_path)
+    text = (tmp_path / "report.md").read_text()
+    assert "10.00 (0.10) / " in text
+    assert text.count("⚠") == 2
+    assert "not explained" in text
+    assert "it is a toy" in text
+    assert "toy: a toy" in text
+    html = (tmp_path / "report.html").read_text()
+    assert "Toys &lt;&amp;&gt;" in html
+    assert html.count('class="apart"') == 2
