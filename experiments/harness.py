@@ -12,7 +12,7 @@ import os
 import platform
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,8 @@ FIELDS = (
     "dataset",
     "method",
     "draw",
-    "labelled",
+    "n_labelled",
+    "scenario",
     "unlabelled",
     "features",
     "prior",
@@ -49,9 +50,18 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class Run:
+    """Supervised methods learn from all classes, whatever the number of labelled rows is."""
+
     dataset: str
     method: str
     draw: int
+    n_labelled: int = 1000  # the paper's
+    scenario: str = "case-control"
+
+    @classmethod
+    def of(cls, line: dict[str, str]) -> Run:
+        numbers = int(line["draw"]), int(line["n_labelled"])
+        return cls(line["dataset"], line["method"], *numbers, line["scenario"])
 
 
 class Results:
@@ -69,7 +79,7 @@ class Results:
         return [line for line in lines if line[FIELDS[-1]] is not None]
 
     def done(self) -> set[Run]:
-        return {Run(r["dataset"], r["method"], int(r["draw"])) for r in self.lines()}
+        return {Run.of(line) for line in self.lines()}
 
     def add(self, record: dict[str, Any]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,10 +92,10 @@ class Results:
             os.fsync(file.fileno())
         part.replace(self.path)
 
-    def values(self, dataset: str, method: str, measure: str) -> np.ndarray:
-        """A measure over the draws, in percent where it is a share of rows."""
+    def values(self, run: Run, measure: str) -> np.ndarray:
+        """A measure over the draws of a run, in percent where it is a share of rows."""
         scale = 100 if measure in ("accuracy", "f1") else 1
-        those = [r for r in self.lines() if (r["dataset"], r["method"]) == (dataset, method)]
+        those = [r for r in self.lines() if replace(Run.of(r), draw=run.draw) == run]
         return np.array([scale * float(r[measure]) for r in those if r[measure] != ""])
 
 
@@ -108,20 +118,35 @@ def versions() -> str:
     return "; ".join(found)
 
 
-def zero_one_risk(model: Any, X: np.ndarray, labels: np.ndarray, prior: float, risk: str) -> float:
+def zero_one_risk(
+    model: Any, X: np.ndarray, labels: np.ndarray, setting: Setting, risk: str
+) -> float:
     """The PU risk of the predictions on the training rows."""
-    scores = 2.0 * model.predict(X) - 1
-    return pu_risk_score(labels, scores, prior=prior, risk=risk, loss="zero-one")
+    return pu_risk_score(
+        labels,
+        2.0 * model.predict(X) - 1,
+        prior=setting.prior,
+        scenario=setting.scenario,
+        risk=risk,
+        loss="zero-one",
+    )
 
 
-def perform(run: Run, data: Split, n_labelled: int, threads: int, scratch: Path) -> dict[str, Any]:
+def perform(run: Run, data: Split, threads: int, scratch: Path) -> dict[str, Any]:
     """Draw the labelled rows, fit, test."""
     method = METHODS[run.method]
     prior = float(data.y.mean())
     X, labels = data.X, data.y
     if not method.supervised:
-        X, labels = make_pu(data.X, data.y, n_labeled=n_labelled, random_state=run.draw)
-    model = method.make(Setting(run.dataset, prior, run.draw, threads, scratch))
+        X, labels = make_pu(
+            data.X,
+            data.y,
+            n_labeled=run.n_labelled,
+            scenario=run.scenario,
+            random_state=run.draw,
+        )
+    setting = Setting(run.dataset, prior, run.scenario, run.draw, threads, scratch)
+    model = method.make(setting)
     started = time.perf_counter()
     model.fit(X, labels)
     seconds = time.perf_counter() - started
@@ -130,8 +155,9 @@ def perform(run: Run, data: Split, n_labelled: int, threads: int, scratch: Path)
         "dataset": run.dataset,
         "method": run.method,
         "draw": run.draw,
-        "labelled": "" if method.supervised else n_labelled,
-        "unlabelled": "" if method.supervised else len(data.y),
+        "n_labelled": run.n_labelled,
+        "scenario": run.scenario,
+        "unlabelled": "" if method.supervised else int((labels == 0).sum()),
         "features": X.shape[1],
         "prior": prior,
         "accuracy": accuracy_score(data.y_test, predicted),
@@ -144,7 +170,7 @@ def perform(run: Run, data: Split, n_labelled: int, threads: int, scratch: Path)
     }
     record["test_risk"] = 1 - record["accuracy"]
     if method.risk is not None:
-        record["train_risk"] = zero_one_risk(model, X, labels, prior, method.risk)
+        record["train_risk"] = zero_one_risk(model, X, labels, setting, method.risk)
     return record
 
 
@@ -154,9 +180,7 @@ def by_dataset(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
         yield name, [run for run in runs if run.dataset == name]
 
 
-def perform_all(
-    runs: Iterable[Run], results: Results, load: Any, *, n_labelled: int, threads: int
-) -> None:
+def perform_all(runs: Iterable[Run], results: Results, load: Any, *, threads: int) -> None:
     """What is missing of the runs, a data set at a time."""
     done = results.done()
     scratch = results.path.parent / "scratch"
@@ -165,6 +189,6 @@ def perform_all(
         for name, those in by_dataset(missing):
             data = load(name)
             for run in those:
-                bar.set_description(f"{name}: {run.method}, draw {run.draw}")
-                results.add(perform(run, data, n_labelled, threads, scratch))
+                bar.set_description(f"{name}: {run.method}, draw {run.draw}", refresh=True)
+                results.add(perform(run, data, threads, scratch))
                 bar.update()

@@ -21,6 +21,7 @@ class Setting:
 
     dataset: str
     prior: float
+    scenario: str
     seed: int
     threads: int
     scratch: Path
@@ -41,13 +42,15 @@ def forest(**params: Any) -> Callable[[Setting], Any]:
     def make(setting: Setting) -> Any:
         known = {} if params.get("risk") == "pn" else {"prior": setting.prior}
         return PUExtraTreesClassifier(
-            **known, **params, random_state=setting.seed, n_jobs=setting.threads
+            **known | {"scenario": setting.scenario} | params,
+            random_state=setting.seed,
+            n_jobs=setting.threads,
         )
 
     return make
 
 
-def bagging(sample_size: Any) -> Callable[[Setting], Any]:
+def bagging(sample_size: Any, *, knows_prior: bool = False) -> Callable[[Setting], Any]:
     """PU bagging of extra trees; the paper draws as many unlabelled rows as there are rows."""
 
     def make(setting: Setting) -> Any:
@@ -57,11 +60,38 @@ def bagging(sample_size: Any) -> Callable[[Setting], Any]:
             ExtraTreeClassifier(),
             n_estimators=100,
             sample_size=sample_size,
+            prior=setting.prior if knows_prior else None,
+            scenario=setting.scenario,
             random_state=setting.seed,
             n_jobs=setting.threads,
         )
 
     return make
+
+
+def elkan_noto(variant: str) -> Callable[[Setting], Any]:
+    def make(setting: Setting) -> Any:
+        from puforest.baselines import ElkanNotoClassifier
+
+        forest = ExtraTreesClassifier(100, min_samples_leaf=5, n_jobs=setting.threads)
+        return ElkanNotoClassifier(
+            forest,
+            variant=variant,
+            prior=setting.prior,
+            scenario=setting.scenario,
+            random_state=setting.seed,
+        )
+
+    return make
+
+
+def spy(setting: Setting) -> Any:
+    from puforest.baselines import SpyTwoStep
+
+    forest = ExtraTreesClassifier(100, min_samples_leaf=5, n_jobs=setting.threads)
+    return SpyTwoStep(
+        forest, prior=setting.prior, scenario=setting.scenario, random_state=setting.seed
+    )
 
 
 def scikit_learn(n_estimators: int) -> Callable[[Setting], Any]:
@@ -93,6 +123,7 @@ def network(kind: str) -> Callable[[Setting], Any]:
             "learning_rate": LEARNING_RATES.get(setting.dataset, 1e-3),
             "patience": PATIENCE if epochs > PATIENCE else None,
             "checkpoint": setting.scratch / f"{setting.dataset}-{kind}-{setting.seed}.pt",
+            "scenario": setting.scenario,
             "n_jobs": setting.threads,
             "random_state": setting.seed,
         }
@@ -126,6 +157,11 @@ METHODS: dict[str, Method] = {
     "NaivePUET": Method(forest(risk="pn")),
     "PUBaggingET": Method(bagging(1.0)),
     "PUBaggingET, K = n_p": Method(bagging(None)),
+    "PUBaggingET, K = n_p, prior known": Method(bagging(None, knows_prior=True)),
+    "PU ET, prior estimated": Method(forest(prior=None)),
+    "Elkan-Noto, classic": Method(elkan_noto("classic")),
+    "Elkan-Noto, weighted": Method(elkan_noto("weighted")),
+    "spy": Method(spy),
     "one tree: PU ET": Method(forest(n_estimators=1)),
     "one tree: PN ET": Method(forest(n_estimators=1, risk="pn"), supervised=True),
     "one tree: scikit-learn": Method(scikit_learn(1), supervised=True),

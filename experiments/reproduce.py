@@ -18,7 +18,6 @@ from tables import Table
 
 PAPER = Path(__file__).parent / "paper"
 TREE_TABLES = ("risk_and_loss", "tree_methods", "training_time", "hyperparameters")
-N_LABELLED = 1000
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -45,7 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             runs,
             results,
             lambda name: load(name, args.data),
-            n_labelled=N_LABELLED,
             threads=args.threads,
         )
     except KeyboardInterrupt:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +79,7 @@ class Table:
     datasets: list[str]
     methods: list[str]
     draws: int
+    n_labelled: int = 1000
     draws_of: dict[str, int] = field(default_factory=dict)
     paper: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
@@ -88,26 +89,28 @@ class Table:
     def read(cls, path: Path) -> Table:
         return cls(name=path.stem, **tomllib.loads(path.read_text()))
 
+    def _row(self, dataset: str) -> list[Run]:
+        """The first draw of each method."""
+        return [Run(dataset, method, 0, self.n_labelled) for method in self.methods]
+
     def runs(self) -> list[Run]:
         return [
-            Run(dataset, method, draw)
+            replace(run, draw=draw)
             for dataset in self.datasets
-            for method in self.methods
+            for run in self._row(dataset)
             for draw in range(self.draws_of.get(dataset, self.draws))
         ]
 
     def cells(self, measure: str, results: Results) -> list[list[Cell]]:
         """Rows of cells, a data set each: all that the paper or we have."""
         rows = []
-        said = self.paper[measure]
+        said, values = self.paper[measure], results.values
         for dataset in dict.fromkeys([*self.datasets, *said]):
             texts = said.get(dataset, [""] * len(self.methods))
             rows.append(
                 [
-                    Cell(
-                        dataset, m, measure, Number.read(text), results.values(dataset, m, measure)
-                    )
-                    for m, text in zip(self.methods, texts, strict=True)
+                    Cell(dataset, run.method, measure, Number.read(text), values(run, measure))
+                    for run, text in zip(self._row(dataset), texts, strict=True)
                 ]
             )
         return rows

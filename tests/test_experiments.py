@@ -24,22 +24,22 @@ def toy():
     return Split(X[:200], y[:200], X[200:], y[200:], list("abcd"), differs="a toy")
 
 
-RUNS = [Run("toy", method, draw) for method in ("nnPU quadratic", "NaivePUET") for draw in range(2)]
+RUNS = [
+    Run("toy", method, draw, 20) for method in ("nnPU quadratic", "NaivePUET") for draw in range(2)
+]
 
 
 def test_runs_are_kept_and_not_run_again(tmp_path, toy, monkeypatch):
     results = Results(tmp_path / "runs.csv")
-    perform_all(RUNS, results, lambda name: toy, n_labelled=20, threads=1)
+    perform_all(RUNS, results, lambda name: toy, threads=1)
     assert results.done() == set(RUNS)
     before = results.path.read_bytes()
     monkeypatch.setattr(harness, "perform", None)  # would fail if it were called
-    perform_all(RUNS, results, None, n_labelled=20, threads=1)
+    perform_all(RUNS, results, None, threads=1)
     assert results.path.read_bytes() == before
-    assert results.values("toy", "nnPU quadratic", "accuracy").mean() > 80
-    assert results.values("toy", "NaivePUET", "accuracy").mean() < 80
-    (line,) = [
-        r for r in results.lines() if Run(r["dataset"], r["method"], int(r["draw"])) == RUNS[0]
-    ]
+    assert results.values(RUNS[0], "accuracy").mean() > 80
+    assert results.values(RUNS[2], "accuracy").mean() < 80
+    line = results.lines()[0]
     assert float(line["train_risk"]) == pytest.approx(0, abs=0.05)
     assert float(line["test_risk"]) == pytest.approx(1 - float(line["accuracy"]))
     assert line["differs"] == "a toy"
@@ -59,20 +59,20 @@ def test_a_killed_run_goes_on(tmp_path, toy, monkeypatch):
 
     monkeypatch.setattr(harness, "perform", killed)
     with pytest.raises(KeyboardInterrupt):
-        perform_all(RUNS, results, lambda name: toy, n_labelled=20, threads=1)
+        perform_all(RUNS, results, lambda name: toy, threads=1)
     assert len(results.done()) == 2
-    perform_all(RUNS, results, lambda name: toy, n_labelled=20, threads=1)
+    perform_all(RUNS, results, lambda name: toy, threads=1)
     assert len(calls) == 5  # the killed one again, and the fourth
     assert results.done() == set(RUNS)
 
 
 def test_a_line_cut_short_is_run_again(tmp_path, toy):
     results = Results(tmp_path / "runs.csv")
-    perform_all(RUNS[:2], results, lambda name: toy, n_labelled=20, threads=1)
+    perform_all(RUNS[:2], results, lambda name: toy, threads=1)
     text = results.path.read_text()
     results.path.write_text(text[: len(text) - 40])
     assert results.done() == {RUNS[0]}
-    perform_all(RUNS[:2], results, lambda name: toy, n_labelled=20, threads=1)
+    perform_all(RUNS[:2], results, lambda name: toy, threads=1)
     assert results.done() == set(RUNS[:2])
     assert len(results.lines()) == 2
 
@@ -110,13 +110,14 @@ def test_what_differs_is_flagged(paper, ours, differs):
 
 def test_the_report(tmp_path, toy):
     results = Results(tmp_path / "runs.csv")
-    perform_all(RUNS, results, lambda name: toy, n_labelled=20, threads=1)
+    perform_all(RUNS, results, lambda name: toy, threads=1)
     table = Table(
         "toys",
         "Toys <&>",
         ["toy"],
         ["nnPU quadratic", "NaivePUET"],
         2,
+        n_labelled=20,
         paper={"accuracy": {"toy": ["10.00 (0.10)", "20.00 (0.10)"], "other": ["1 (0)", ""]}},
         explained={"toy: NaivePUET": "it is a toy"},
     )
