@@ -9,7 +9,7 @@ CPP := $(wildcard core/src/* core/include/puforest/* core/tests/*)
 PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 
 .PHONY: demo test test-python test-core lint format coverage clean
-.PHONY: reproduce figures
+.PHONY: reproduce figures leaderboard
 .PHONY: bench bench-report bench-scale bench-track bench-prior bench-calibration bench-propensity
 
 demo: $(VENV)/installed
@@ -63,9 +63,9 @@ DATA ?= $(PUFOREST_DATA)
 reproduce: $(VENV)/installed-experiments
 	$(BIN)/python experiments/reproduce.py $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-# Its figures.
-figures: $(VENV)/installed-experiments
-	$(BIN)/python experiments/figures.py $(if $(DATA),--data "$(DATA)") $(ARGS)
+# Its figures; and methods over data sets, scenarios and numbers of labelled rows.
+figures leaderboard: %: $(VENV)/installed-experiments
+	$(BIN)/python experiments/$*.py $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 # puforest beside others, taking turns; DATA is the folder of the published data sets. Goes on where
 # an earlier run stopped. ARGS go to the script.

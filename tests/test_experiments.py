@@ -4,6 +4,7 @@ from pathlib import Path
 
 import comparison
 import harness
+import leaderboard
 import numpy as np
 import pytest
 import reproduce
@@ -131,3 +132,24 @@ def test_the_report(tmp_path, toy):
     html = (tmp_path / "report.html").read_text()
     assert "Toys &lt;&amp;&gt;" in html
     assert html.count('class="apart"') == 2
+
+
+def test_ranks_and_critical_difference():
+    scores = np.array([[90.0, 80, 70], [60, 60, 50]])
+    assert leaderboard.mean_ranks(scores).tolist() == [1.25, 1.75, 3]
+    # Demsar (2006), table 5 and section 3.2.2: q = 2.569 for four methods.
+    assert leaderboard.critical_difference(4, 14) == pytest.approx(
+        2.569 * np.sqrt(20 / 84), abs=1e-3
+    )
+
+
+def test_the_leaderboard(tmp_path, toy, monkeypatch):
+    monkeypatch.setattr(leaderboard, "load", lambda name, folder: toy)
+    arguments = ["--datasets", "one", "other", "--labelled", "20", "--draws", "1", "--threads", "1"]
+    methods = ["nnPU quadratic", "NaivePUET", "uPU logistic"]
+    leaderboard.main([*arguments, "--methods", *methods, "--out", str(tmp_path)])
+    text = (tmp_path / "leaderboard.md").read_text()
+    assert text.count("| one |") == text.count("| other |") == 2  # a line for each scenario
+    assert "Friedman" in text
+    assert "<svg" in (tmp_path / "leaderboard.svg").read_text()
+    assert text.index("nnPU quadratic") < text.index("NaivePUET")  # the better one comes first

@@ -31,7 +31,7 @@ def test_examples_of_the_page_about_practice(capsys):
 
 def test_commands_exist():
     makefile = (ROOT / "Makefile").read_text()
-    for page in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md"):
+    for page in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md", "experiments/README.md"):
         for target in re.findall(r"make ([a-z-]+)", (ROOT / page).read_text()):
             rule = rf"^(?:\S+ )*{target}(?: \S+)*:"
             assert re.search(rule, makefile, re.MULTILINE), (page, target)
