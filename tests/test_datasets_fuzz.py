@@ -169,34 +169,50 @@ def npy(array, **options):
     return out.getvalue()
 
 
-def header(text, version=1):
-    text = text.encode("latin1") + b"\n"
-    return b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(2 * version, "little") + text
+def header(text):
+    return b"\x93NUMPY\x01\x00" + (len(text) + 1).to_bytes(2, "little") + text.encode() + b"\n"
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("X_train", None, "X_train.npy"),
-        ("X_train", b"", "magic"),
+        ("X_train", b"", "not an array"),
         ("X_train", npy(np.zeros((3, 5), np.float32)), "not 4 columns"),
         ("X_train", npy(np.zeros((2, 4), np.float32)), "it has 2 rows instead of 3"),
         ("X_train", npy(np.full((3, 4), np.nan)), "not finite"),
         ("X_train", npy(np.full((3, 4), 1e300)), "not finite"),
         ("X_train", npy(np.zeros((3, 4), np.int8)), "X_train is int8"),
-        ("X_train", npy(np.array([[{}] * 4] * 3), allow_pickle=True), "the type object"),
-        ("X_train", npy(np.zeros((3, 4)), version=(3, 0)), "unknown format version"),
+        (
+            "X_train",
+            npy(np.array([[{}] * 4] * 3), allow_pickle=True),
+            "not an array of numbers or words",
+        ),
+        ("X_train", npy(np.zeros((3, 4)), version=(3, 0)), "not an array"),
         ("y_train", npy(np.array([0, 1, 3])), "not one of the 3 groups"),
         ("y_train", npy(np.array([0, 1, -1])), "not one of the 3 groups"),
         ("y_train", npy(np.array([0.0, 1, 2])), "y_train is float64"),
         ("y_train", npy(np.array([0, 1])), "not 3 integers"),
         ("target_names", npy(["a", "b"]), "not one of the 2 groups"),
         ("target_names", npy([1, 2, 3]), "not a list of words"),
-        ("X_train", header("{'descr': '<f4', 'fortran_order': False, 'shape': (3,"), ""),
-        ("X_train", header("((((" * 900), ""),
-        ("X_train", header("-" * 9000 + "1"), ""),
-        ("X_train", header("{'descr': '|V0', 'fortran_order': False, 'shape': (9,)}"), "type"),
-        ("X_train", header("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, -4)}"), "bytes"),
+        ("target_names", npy(["abc"] * 3)[:-4] + b"\xff" * 4, "character"),
+        (
+            "X_train",
+            header("{'descr': '<f4', 'fortran_order': False, 'shape': (3,"),
+            "not an array",
+        ),
+        ("X_train", header("((((" * 900), "not an array"),
+        ("X_train", header("-" * 9000 + "1"), "not an array"),
+        (
+            "X_train",
+            header("{'descr': '|V0', 'fortran_order': False, 'shape': (9,), }"),
+            "not an array of numbers or words",
+        ),
+        (
+            "X_train",
+            header("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, -4), }"),
+            "not an array",
+        ),
     ],
 )
 def test_damaged_word_vectors(folder, name, content, message):
@@ -223,13 +239,14 @@ HUGE = (2**32 - 1).to_bytes(4, "big")
             NEWS,
             with_array(
                 "X_train",
-                header("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 4)}"),
+                header("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 4), }"),
             ),
         ),
         (
             NEWS,
             with_array(
-                "X_train", header("{'descr': '<U999999999', 'fortran_order': False, 'shape': ()}")
+                "X_train",
+                header("{'descr': '<U9999', 'fortran_order': False, 'shape': (9999999,), }"),
             ),
         ),
     ],
