@@ -77,17 +77,37 @@ class Results:
         row["fallback"] = any(r.get("fallback") for r in rounds)
         return row
 
-    def get(self, workload: str, threads: int, contestant: str, measure: str) -> Any:
-        row = self.rows.get((workload, self.trees, threads, contestant))
+    def get(
+        self, workload: str, threads: int, contestant: str, measure: str, trees: int | None = None
+    ) -> Any:
+        row = self.rows.get((workload, trees or self.trees, threads, contestant))
         return None if row is None else row[measure]
 
     def ratio(
-        self, workload: str, threads: int, measure: str, ours: str, theirs: str
+        self,
+        workload: str,
+        threads: int,
+        measure: str,
+        ours: str,
+        theirs: str,
+        trees: int | None = None,
     ) -> float | None:
         """How many times faster ours is."""
-        a = self.get(workload, threads, ours, measure)
-        b = self.get(workload, threads, theirs, measure)
+        a = self.get(workload, threads, ours, measure, trees)
+        b = self.get(workload, threads, theirs, measure, trees)
         return b / a if a and b else None
+
+    def common_trees(self, workload: str, ours: str, theirs: str) -> int:
+        """Number of trees that both were measured with on one thread: the usual one, if they were.
+
+        A slow one may have been given fewer.
+        """
+        both = [
+            {t for w, t, n, who in self.rows if (w, n, who) == (workload, 1, name)}
+            for name in (ours, theirs)
+        ]
+        shared = both[0] & both[1]
+        return self.trees if self.trees in shared or not shared else max(shared)
 
     def scaling(self, workload: str, contestant: str) -> float | None:
         """How many times faster the fit is on all threads than on one."""
@@ -260,24 +280,26 @@ def summary(results: Results) -> str:
     rows = []
     for i, workload in enumerate(results.workloads):
         for measure, ours, theirs in COMPARED:
-            ratio = results.ratio(workload, 1, measure, ours, theirs)
+            trees = results.common_trees(workload, ours, theirs)
+            ratio = results.ratio(workload, 1, measure, ours, theirs, trees)
             if ratio is None or (i and (measure, ours, theirs) not in PLAIN_FITS):
                 continue
-            accuracies = [results.get(workload, 1, who, "accuracy") for who in (ours, theirs)]
+            accuracies = [results.get(workload, 1, w, "accuracy", trees) for w in (ours, theirs)]
             what = f"{title(workload)}: {MEASURES[measure]}, {ours.removeprefix('puforest ')}"
+            what += f" ({several(trees, 'tree')})" * (trees != results.trees)
             accuracy = " / ".join(f"{100 * a:.1f}" for a in accuracies)
-            fell = " (fell back)" * bool(results.get(workload, 1, theirs, "fallback"))
+            fell = " (fell back)" * bool(results.get(workload, 1, theirs, "fallback", trees))
             rows.append([what, theirs + fell, f"{plain(ratio)}×", accuracy])
         if not i and (ratio := results.scaling(workload, ET)):
             what = f"{title(workload)}: fit on {results.threads[-1]} threads, extra trees, PN"
             rows.append([what, "itself on one thread", f"{plain(ratio)}×", ""])
-    measured = [(w, who) for w, trees, _, who in results.rows if trees == results.trees]
-    missing = [name for w, name in WORKLOADS.items() if w not in {w for w, _ in measured}]
-    everybody = {who for _, who in measured}
+    missing = [name for w, name in WORKLOADS.items() if w not in results.workloads]
+    everybody = {who for *_, who in results.rows}
     missing += [who for who in (RF, IX_ET, IX_RF, PULEARN, AUTHORS) if who not in everybody]
     rounds = min(row["rounds"] for row in results.rows.values())
     parts = [
-        f"How many times faster, on one thread, with {several(results.trees, 'tree')} each; ratios "
+        f"How many times faster, on one thread, with {several(results.trees, 'tree')} each where "
+        "nothing else is said; ratios "
         f"of medians of {several(rounds, 'round')} in which all took turns. PN is ordinary "
         'supervised learning; "P against U" takes unlabelled rows for negatives.',
         markdown(["what", "against", "ratio", "accuracy, %: ours / theirs"], rows)
@@ -307,7 +329,11 @@ def panels(results: Results) -> dict[str, Rows]:
         ratios = {
             title(w): ratio
             for w in results.workloads
-            if (ratio := results.ratio(w, 1, measure, ours, theirs))
+            if (
+                ratio := results.ratio(
+                    w, 1, measure, ours, theirs, results.common_trees(w, ours, theirs)
+                )
+            )
         }
         name = ours.removeprefix("puforest ").removesuffix(" = 10 n_p")
         heading = MEASURES[measure][0].upper() + MEASURES[measure][1:]
@@ -325,7 +351,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     readme = between_markers(args.readme.read_text(), summary(results))
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "compare.md").write_text(page(results))
-    note = f"times faster than the other; one thread, {several(results.trees, 'tree')}"
+    note = f"times faster than the other; one thread, {several(results.trees, 'tree')} or fewer"
     speed_chart(panels(results), note, args.out / "speed.svg")
     args.readme.write_text(readme)
     print(target_table(results))
