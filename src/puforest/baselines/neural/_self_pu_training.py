@@ -101,8 +101,8 @@ class SelfPUTraining:
         score = mean_scores([self.students[k]], self._X)[self._unlabelled]
         order = self._unlabelled[np.argsort(score, kind="stable")]
         share = self._trusted_share[k] * min(done / (ALL_CHOSEN * self._epochs), 1)
-        n_negative = int(share * (1 - self._share) * len(order))
-        n_positive = int(share * self._share * len(order))
+        n_negative = round(share * (1 - self._share) * len(order))
+        n_positive = round(share * self._share * len(order))
         return order[:n_negative], order[len(order) - n_positive :]
 
     def _learn_trusted(self, k: int, done: int, rng: np.random.Generator) -> None:
