@@ -173,6 +173,13 @@ def header(text):
     return b"\x93NUMPY\x01\x00" + (len(text) + 1).to_bytes(2, "little") + text.encode() + b"\n"
 
 
+def test_arrays_in_other_orders_and_types(folder):
+    X = np.arange(12.0).reshape(3, 4)
+    for array in (np.asfortranarray(X), X.astype(">f8"), X.astype("f2")):
+        bunch = load_with(folder, NEWS, with_array("X_train", npy(array)))
+        np.testing.assert_array_equal(bunch.data[:3], X)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -180,6 +187,7 @@ def header(text):
         ("X_train", b"", "not an array"),
         ("X_train", npy(np.zeros((3, 5), np.float32)), "not 4 columns"),
         ("X_train", npy(np.zeros((2, 4), np.float32)), "it has 2 rows instead of 3"),
+        ("X_train", npy(np.zeros((3, 4), np.float32)) + b"more", r"has 52 bytes.*shape \[3, 4\]"),
         ("X_train", npy(np.full((3, 4), np.nan)), "not finite"),
         ("X_train", npy(np.full((3, 4), 1e300)), "not finite"),
         ("X_train", npy(np.zeros((3, 4), np.int8)), "X_train is int8"),
