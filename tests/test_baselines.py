@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from puforest.baselines import ElkanNotoClassifier, NaivePU, PUBagging, SpyTwoStep
-from puforest.metrics import pu_roc_auc_score
+from puforest.model_selection import cross_val_score
 
 CHECKED = [
     NaivePU(GaussianNB()),
@@ -207,6 +207,7 @@ def test_bagging_refuses():
     for params, error, words in (
         ({"n_estimators": 0}, ValueError, "n_estimators must be at least 1, got 0"),
         ({"sample_size": 1.5}, ValueError, "sample_size, given as a share"),
+        ({"n_jobs": 0}, ValueError, "n_jobs must be a number of threads"),
         ({"sample_size": "all"}, TypeError, "sample_size must be"),
         ({"estimator": StandardScaler()}, TypeError, "estimator must be a classifier"),
     ):
@@ -329,6 +330,10 @@ def test_spies_refuse():
 
 def test_they_are_judged_as_the_forests_are():
     X, labelled, _ = clouds("case-control")
-    model = NaivePU(LogisticRegression(), prior=PRIOR).fit(X, labelled)
-    score = model.predict_proba(X)[:, 1]
-    assert pu_roc_auc_score(labelled, score, prior=PRIOR) > 0.9
+    model = NaivePU(LogisticRegression(), prior=PRIOR)
+    auc, accuracy = (
+        cross_val_score(model, X, labelled, scoring=name, cv=3).mean()
+        for name in ("pu_roc_auc", "pu_accuracy")
+    )
+    assert auc > 0.9
+    assert_allclose(accuracy, 1 - best_error(), atol=0.05)

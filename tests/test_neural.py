@@ -26,7 +26,7 @@ small = partial(mlp, hidden=(16,))
 
 CHECKED = [
     PUNetClassifier(
-        0.5, risk="upu", architecture=small, epochs=20, batch_size=100, learning_rate=0.1
+        0.5, risk="upu", architecture=small, epochs=14, batch_size=100, learning_rate=0.1
     ),
     SelfPUClassifier(0.5, architecture=small, epochs=8, batch_size=100, ema_decay=0.5),
 ]
@@ -289,6 +289,10 @@ def test_checkpoints_belong_to_data_and_parameters(net, self_pu, tmp_path):
     X, labelled, _ = clouds(200)
     net.set_params(checkpoint=tmp_path / "net.pt", epochs=2).fit(X, labelled)
     assert net.set_params(epochs=3).fit(X, labelled).n_iter_ == 3
+    for _ in range(2):  # another state of random numbers, with the seed of the file
+        model = clone(net).set_params(checkpoint=tmp_path / "state.pt")
+        model.set_params(random_state=np.random.RandomState(0)).fit(X, labelled)
+        assert_same_weights(model, net)
     with pytest.raises(ValueError, match=r"net\.pt' is of a training with another learning_rate"):
         clone(net).set_params(learning_rate=0.5).fit(X, labelled)
     with pytest.raises(ValueError, match="with another data"):

@@ -153,7 +153,7 @@ class PUBagging(PUBaseline):
         total, count = np.zeros(len(unlabelled)), np.zeros(len(unlabelled))
         self.estimators_ = []
         # One at a time and in order, so that sums round alike on any number of threads.
-        jobs = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
+        jobs = Parallel(n_jobs=check.threads(self.n_jobs), prefer="threads", return_as="generator")
         for model, left_out, score in jobs(delayed(fitted)(seed) for seed in seeds):
             self.estimators_.append(model)
             total[left_out] += score
@@ -177,7 +177,7 @@ class PUBagging(PUBaseline):
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
     def _positive_probability(self, X: check.MatrixLike) -> Array:
-        jobs = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
+        jobs = Parallel(n_jobs=check.threads(self.n_jobs), prefer="threads", return_as="generator")
         total = np.zeros(X.shape[0])
         for share in jobs(delayed(positive_share)(model, X) for model in self.estimators_):
             total += share

@@ -81,14 +81,14 @@ class ElkanNotoClassifier(PUBaseline):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.ensemble import RandomForestClassifier
     >>> from puforest.baselines import ElkanNotoClassifier
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(4000) < 0.5
     >>> X = rng.normal(size=(4000, 2)) + 4 * y[:, None]
     >>> labelled = y & (rng.random(4000) < 0.3)
-    >>> model = ElkanNotoClassifier(LogisticRegression(), scenario="single-training-set")
-    >>> model = model.fit(X, labelled)
+    >>> forest = RandomForestClassifier(20, min_samples_leaf=20, random_state=0)
+    >>> model = ElkanNotoClassifier(forest, scenario="single-training-set").fit(X, labelled)
     >>> bool(abs(model.label_frequency_ - 0.3) < 0.03), bool(model.score(X, y) > 0.98)
     (True, True)
     """

@@ -69,7 +69,7 @@ class NaivePU(PUBaseline):
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> X, y = load_mushrooms(return_X_y=True)
     >>> X_pu, labelled = make_pu(X[::2], y[::2], n_labeled=500, random_state=0)
-    >>> forest = RandomForestClassifier(min_samples_leaf=5, random_state=0)
+    >>> forest = RandomForestClassifier(20, min_samples_leaf=5, random_state=0)
     >>> for prior in (None, y.mean()):
     ...     model = NaivePU(forest, prior=prior).fit(X_pu, labelled)
     ...     print(f"{model.score(X[1::2], y[1::2]):.1f}")

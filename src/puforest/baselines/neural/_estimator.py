@@ -23,6 +23,7 @@ from puforest.baselines.neural._loop import (
     train,
 )
 from puforest.baselines.neural._torch import on_threads, require_torch
+from puforest.baselines.neural.architectures import Architecture
 from puforest.model_selection import PUShuffleSplit
 from puforest.prior import PriorEstimate
 
@@ -36,6 +37,7 @@ FREE = frozenset({"epochs", "patience", "checkpoint", "callback", "verbose", "n_
 class PUNeuralClassifier(PUBaseline):
     """Base of the neural classifiers."""
 
+    architecture: str | Architecture
     epochs: int
     patience: int | None
     validation_fraction: float
@@ -164,9 +166,11 @@ class PUNeuralClassifier(PUBaseline):
         belongs_to: dict[str, Any] = {
             name: repr(value) for name, value in self.get_params().items() if name not in free
         }
-        if callable(getattr(self, "architecture", None)):
-            # Functions may not have the same name in another process.
+        # Functions and states of random numbers are written otherwise in another process.
+        if callable(self.architecture):
             belongs_to.pop("architecture")
+        if isinstance(self.random_state, np.random.RandomState):
+            belongs_to.pop("random_state")
         belongs_to["stopping"] = self.patience is not None
         belongs_to["prior"] = prior
         data = hashlib.sha256(np.ascontiguousarray(X).data)

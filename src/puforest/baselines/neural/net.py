@@ -66,7 +66,8 @@ class PUNetClassifier(PUNeuralClassifier):
     checkpoint : path or None, default=None
         File to keep the state of the training in after each epoch. If it is there when ``fit``
         starts, the training goes on from it, to the same result as without a break. It must be of
-        the same data and parameters; only `epochs` and `patience` may be other numbers.
+        the same data and parameters; only `epochs` and `patience` may be other numbers. With
+        ``prior=None`` give a `random_state`, so that the prior is estimated as the same.
     callback : callable or None, default=None
         Called after each epoch with its row of ``history_``.
     device : str, default="cpu"

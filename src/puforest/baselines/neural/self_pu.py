@@ -45,8 +45,8 @@ class SelfPUClassifier(PUNeuralClassifier):
     weight_decay : float, default=0.005
         L2 penalty.
     trusted_share : tuple of two floats, default=(0.4, 0.6)
-        Share of the unlabelled rows that each student would trust half way through. It has four
-        tenths of that in the last choice.
+        Share of the unlabelled rows that each student would trust half way through, if it went on
+        choosing. With the last choice it trusts four tenths of that.
     consistency : float, default=0.3
         Weight of the distance between a student and its teacher, which it approaches slowly.
     mutual : float, default=0.1
@@ -112,7 +112,7 @@ class SelfPUClassifier(PUNeuralClassifier):
     >>> from puforest.baselines import SelfPUClassifier
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X_pu, labelled = make_pu(X[::8], y[::8], n_labeled=300, random_state=0)
+    >>> X_pu, labelled = make_pu(X[::16], y[::16], n_labeled=200, random_state=0)
     >>> net = SelfPUClassifier(prior=y.mean(), epochs=20, ema_decay=0.9, random_state=0)
     >>> bool(net.fit(X_pu, labelled).score(X[1::8], y[1::8]) > 0.95)
     True
