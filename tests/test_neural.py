@@ -22,7 +22,18 @@ torch = pytest.importorskip("torch")
 from puforest.baselines.neural._batches import batches  # noqa: E402
 from puforest.baselines.neural._risk import MARGINS, PURisk  # noqa: E402
 
-small = partial(mlp, hidden=(16,))
+
+class Small:
+    """A network of one small layer; its name is the same in every process that collects tests."""
+
+    def __call__(self, n_features):
+        return mlp(n_features, hidden=(16,))
+
+    def __repr__(self):
+        return "small"
+
+
+small = Small()
 
 CHECKED = [
     PUNetClassifier(
