@@ -258,6 +258,7 @@ HUGE = (2**32 - 1).to_bytes(4, "big")
             ),
         ),
     ],
+    ids=lambda given: given if isinstance(given, str) else f"{len(given)} bytes",
 )
 def test_little_memory_for_large_promises(folder, monkeypatch, path, content):
     monkeypatch.setattr(_read, "LIMIT", 8 * MIB)
