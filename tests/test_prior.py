@@ -211,6 +211,14 @@ def test_features_of_few_values():
     assert abs(found.value - 0.4) < 0.12
 
 
+def test_copies_part_where_there_are_too_few_distinct_rows():
+    X = np.repeat(np.arange(4.0), 5)[:, None]
+    labelled = np.arange(20) % 2 == 0
+    fold = folds(Rows(X, labelled, np.ones(20), 10, 10), 5, np.random.RandomState(0))
+    for part in (labelled, ~labelled):
+        assert_array_equal(np.bincount(fold[part]), [2] * 5)
+
+
 def test_elkan_noto_variants_differ_and_know_the_odds():
     X, y = clouds(0.4, scenario="case-control", distance=8.0)
     found = {

@@ -109,8 +109,9 @@ def folds(rows: Rows, n_folds: int, rng: np.random.RandomState) -> NDArray[np.in
     together = home[group]
     # Data of a few distinct rows may not spread: then copies have to part.
     most = max(0.5, 1.5 / n_folds)
-    spread = (np.bincount(together[part]) for part in (rows.labelled, ~rows.labelled))
-    return together if all(n.max() <= most * n.sum() for n in spread) else fold
+    parts = (together[rows.labelled], together[~rows.labelled])
+    spread = [np.bincount(part, minlength=n_folds) for part in parts]
+    return together if all(0 < n.min() and n.max() <= most * n.sum() for n in spread) else fold
 
 
 def smoothed_logit(scores: Array) -> Array:
