@@ -111,7 +111,7 @@ def folds(rows: Rows, n_folds: int, rng: np.random.RandomState) -> NDArray[np.in
     most = max(0.5, 1.5 / n_folds)
     parts = (together[rows.labelled], together[~rows.labelled])
     spread = [np.bincount(part, minlength=n_folds) for part in parts]
-    return together if all(0 < n.min() and n.max() <= most * n.sum() for n in spread) else fold
+    return together if all(n.min() > 0 and n.max() <= most * n.sum() for n in spread) else fold
 
 
 def smoothed_logit(scores: Array) -> Array:
