@@ -189,6 +189,6 @@ def perform_all(runs: Iterable[Run], results: Results, load: Any, *, threads: in
         for name, those in by_dataset(missing):
             data = load(name)
             for run in those:
-                bar.set_description(f"{name}: {run.method}, draw {run.draw}", refresh=True)
+                bar.set_description(f"{name}: {run.method}, draw {run.draw}")
                 results.add(perform(run, data, threads, scratch))
                 bar.update()

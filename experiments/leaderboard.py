@@ -65,7 +65,7 @@ def page(cases: list[Run], methods: Sequence[str], scores: np.ndarray, measure: 
     order = np.argsort(ranks)
     lines = ["# Leaderboard", f"Mean {measure} in percent; the best of a row is bold."]
     table = ["| data | scenario | labelled | " + " | ".join(methods[i] for i in order) + " |"]
-    table.append("| --- |" * 1 + " --- |" * (2 + len(methods)))
+    table.append("|" + " --- |" * (3 + len(methods)))
     for case, row in zip(cases, scores, strict=True):
         best = row.max()
         cells = [f"**{row[i]:.1f}**" if row[i] == best else f"{row[i]:.1f}" for i in order]

@@ -21,7 +21,7 @@ from puforest.prior import (
     estimate_prior,
 )
 from puforest.prior._base import MOST_ROWS, Rows
-from puforest.prior._bootstrap import bootstrap_interval
+from puforest.prior._intervals import bootstrap_interval
 from puforest.prior._scores import folds
 from puforest.prior.bbe import best_bin
 from puforest.prior.dedpul import density_ratio, explaining_share

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self, cast
 
@@ -18,7 +17,8 @@ from puforest import _core
 from puforest import _validation as check
 from puforest._model import Forest
 from puforest._progress import Progress
-from puforest.prior import BBE, PriorEstimate, PriorEstimatedWarning
+from puforest.prior import PriorEstimate
+from puforest.prior._estimate import missing_prior
 from puforest.risk import LOSSES, RISKS
 from puforest.scenario import SCENARIOS, GroupMasses, group_masses, require_possible
 
@@ -176,15 +176,14 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         """The prior from the data; trees that are added keep that of the first ones."""
         if self._continues():
             return self._grown_for.prior
-        method = BBE(
-            scenario=self.scenario, n_jobs=self._n_threads(), random_state=self.random_state
-        )
-        self.prior_estimate_ = method.fit(X, y, sample_weight).estimate_
-        warnings.warn(
-            f"prior=None: the share of positives is estimated as {self.prior_estimate_}. The "
-            "forest depends on it: compare it with what you know, or give prior= yourself.",
-            PriorEstimatedWarning,
-            stacklevel=4,
+        self.prior_estimate_ = missing_prior(
+            X,
+            y,
+            scenario=self.scenario,
+            sample_weight=sample_weight,
+            n_jobs=self._n_threads(),
+            random_state=self.random_state,
+            stacklevel=5,  # the caller of fit
         )
         return self.prior_estimate_.value
 

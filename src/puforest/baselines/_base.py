@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, cast
 
 import numpy as np
@@ -13,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from puforest import _validation as check
 from puforest._sample import PUSample, pu_sample
-from puforest.prior import BBE, PriorEstimate, PriorEstimatedWarning
 
 Array = NDArray[np.float64]
 
@@ -145,21 +143,6 @@ def label_frequency(sample: PUSample, prior: float) -> float:
     n_labelled = np.count_nonzero(sample.labelled)
     hidden = unlabelled_share(sample, prior) * (len(sample) - n_labelled)
     return float(n_labelled / (n_labelled + hidden))
-
-
-def estimated_prior(
-    X: Any, y: Any, *, scenario: str, n_jobs: int | None, random_state: Any
-) -> PriorEstimate:
-    """The prior from the data, with a warning that says so."""
-    method = BBE(scenario=scenario, n_jobs=n_jobs, random_state=random_state)
-    estimate = method.fit(X, y).estimate_
-    warnings.warn(
-        f"prior=None: the share of positives is estimated as {estimate}. The classifier depends "
-        "on it: compare it with what you know, or give prior= yourself.",
-        PriorEstimatedWarning,
-        stacklevel=4,
-    )
-    return estimate
 
 
 def prior_threshold(score: Array, share: float) -> float:

@@ -9,7 +9,7 @@ from scipy.ndimage import median_filter
 from sklearn.isotonic import isotonic_regression
 
 from puforest.prior._base import Array, Rows, Share
-from puforest.prior._bootstrap import bootstrap_interval
+from puforest.prior._intervals import bootstrap_interval
 from puforest.prior._scores import ScoredPriorEstimator, smoothed_logit
 from puforest.prior.bbe import effective_size
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from puforest import _validation as check
 from puforest.prior._base import Array, Rows, Share
-from puforest.prior._bootstrap import bootstrap_interval
+from puforest.prior._intervals import bootstrap_interval
 from puforest.prior._scores import ScoredPriorEstimator
 
 __all__ = ["ElkanNoto"]

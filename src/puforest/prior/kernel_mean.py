@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 
 from puforest import _validation as check
 from puforest.prior._base import Array, PriorEstimator, Rows, Share
+from puforest.prior._intervals import half_width
 
 __all__ = ["KernelMean"]
 
@@ -89,10 +89,9 @@ class KernelMean(PriorEstimator):
             positive, mixed = drawn(rows.labelled), drawn(~rows.labelled)
             X = StandardScaler().fit_transform(rows.X[np.concatenate([positive, mixed])])
             draws.append(removable_share(X, len(positive)))
-        half = student.ppf((1 + self.confidence) / 2, repeats - 1)
-        half *= np.std(draws, ddof=1) / np.sqrt(repeats)
-        mean = float(np.mean(draws))
-        return Share(mean, mean - half, mean + half, {"draws": np.array(draws)})
+        shares = np.array(draws)
+        mean, half = float(shares.mean()), half_width(shares, self.confidence)
+        return Share(mean, mean - half, mean + half, {"draws": shares})
 
 
 def removable_share(X: Array, n_positive: int) -> float:

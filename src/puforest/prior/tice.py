@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from scipy.stats import t as student
 
 from puforest import _validation as check
 from puforest.prior._base import Array, Rows, Share
+from puforest.prior._intervals import half_width
 from puforest.prior._scores import ScoredPriorEstimator, smoothed_logit
 
 __all__ = ["TIcE"]
@@ -128,8 +128,7 @@ class TIcE(ScoredPriorEstimator):
             c = float(frequencies.mean())
         # Student's t for the spread over the parts, which share most of their rows: too narrow
         # if anything.
-        half = student.ppf((1 + self.confidence) / 2, n_folds - 1)
-        half *= frequencies.std(ddof=1) / np.sqrt(n_folds)
+        half = half_width(frequencies, self.confidence)
 
         def share(frequency: float) -> float:
             return rows.odds * (1 - frequency) / frequency if frequency > 0 else 1.0

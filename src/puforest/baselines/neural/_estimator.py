@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
 from puforest._sample import PUSample, pu_sample
-from puforest.baselines._base import MAX_SEED, Array, PUBaseline, estimated_prior
+from puforest.baselines._base import MAX_SEED, Array, PUBaseline
 from puforest.baselines.neural._loop import (
     Callback,
     Checkpoint,
@@ -26,6 +26,7 @@ from puforest.baselines.neural._torch import on_threads, require_torch
 from puforest.baselines.neural.architectures import Architecture
 from puforest.model_selection import PUShuffleSplit
 from puforest.prior import PriorEstimate
+from puforest.prior._estimate import missing_prior
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -129,12 +130,13 @@ class PUNeuralClassifier(PUBaseline):
         table, sample, prior = self._read(X, y)
         self.__dict__.pop("prior_estimate_", None)
         if prior is None:
-            self.prior_estimate_ = estimated_prior(
+            self.prior_estimate_ = missing_prior(
                 table,
                 sample.labelled,
                 scenario=self.scenario,
                 n_jobs=self.n_jobs,
                 random_state=self.random_state,
+                stacklevel=4,  # the caller of fit
             )
             prior = self.prior_estimate_.value
         return table.astype(np.float32, copy=False), sample, prior

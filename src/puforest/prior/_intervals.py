@@ -1,10 +1,11 @@
-"""Intervals by resampling scores."""
+"""Intervals: by resampling scores, and by the spread over parts of the data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
+from scipy.stats import t as student
 
 from puforest import _validation as check
 from puforest.prior._base import Array
@@ -33,3 +34,9 @@ def bootstrap_interval(
     values = [resampled() for _ in range(check.integer("n_resamples", n_resamples, 10))]
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
     return statistic(positive, unlabelled, w_p, w_u), float(low), float(high)
+
+
+def half_width(values: Array, confidence: float) -> float:
+    """Half of Student's interval for the mean of some values."""
+    quantile = student.ppf((1 + confidence) / 2, len(values) - 1)
+    return float(quantile * values.std(ddof=1) / np.sqrt(len(values)))
