@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from data import Split
+from filelock import FileLock
 from methods import METHODS, Setting
 from sklearn.metrics import accuracy_score, f1_score
 from tqdm import tqdm
@@ -82,15 +83,16 @@ class Results:
         return {Run.of(line) for line in self.lines()}
 
     def add(self, record: dict[str, Any]) -> None:
+        """Runs may go on in several processes at once, hence the lock."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_suffix(".part")
-        with part.open("w", newline="") as file:
+        with FileLock(self.path.with_suffix(".lock")), part.open("w", newline="") as file:
             writer = csv.DictWriter(file, FIELDS)
             writer.writeheader()
             writer.writerows([*self.lines(), record])
             file.flush()
             os.fsync(file.fileno())
-        part.replace(self.path)
+            part.replace(self.path)
 
     def values(self, run: Run, measure: str) -> np.ndarray:
         """A measure over the draws of a run, in percent where it is a share of rows."""

@@ -153,8 +153,9 @@ def _by_candidates() -> dict[str, Method]:
 
 METHODS: dict[str, Method] = {
     **_by_risk_and_loss(),
-    "SupervisedET": Method(forest(risk="pn"), supervised=True),
-    "NaivePUET": Method(forest(risk="pn")),
+    "SupervisedET": Method(scikit_learn(100), supervised=True),
+    "PN ET": Method(forest(risk="pn"), supervised=True),
+    "NaivePUET": Method(scikit_learn(100)),
     "PUBaggingET": Method(bagging(1.0)),
     "PUBaggingET, K = n_p": Method(bagging(None)),
     "PUBaggingET, K = n_p, prior known": Method(bagging(None, knows_prior=True)),

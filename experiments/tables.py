@@ -80,7 +80,8 @@ class Table:
     methods: list[str]
     draws: int
     n_labelled: int = 1000
-    draws_of: dict[str, int] = field(default_factory=dict)
+    draws_of: dict[str, int] = field(default_factory=dict)  # by data set
+    scenario_of: dict[str, str] = field(default_factory=dict)  # by method, the others case-control
     paper: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     explained: dict[str, str] = field(default_factory=dict)
@@ -91,7 +92,10 @@ class Table:
 
     def _row(self, dataset: str) -> list[Run]:
         """The first draw of each method."""
-        return [Run(dataset, method, 0, self.n_labelled) for method in self.methods]
+        return [
+            Run(dataset, method, 0, self.n_labelled, self.scenario_of.get(method, "case-control"))
+            for method in self.methods
+        ]
 
     def runs(self) -> list[Run]:
         return [

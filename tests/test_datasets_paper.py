@@ -242,9 +242,16 @@ def test_all_seven_have_names():
     assert names <= set(DATASETS)
     assert all(dataset.name == name for name, dataset in DATASETS.items())
     bunch = load("mushrooms", subset="test", data_home="not needed")
-    assert bunch.data.shape == (1624, 112)
+    assert bunch.data.shape == (1625, 112)
     assert_array_equal(bunch.target, (bunch.original_target == "e").astype(int))
     assert load_mushrooms().differs == ""
+
+
+def test_a_fifth_of_each_class_is_for_testing():
+    parts = {s: load("mushrooms", subset=s) for s in ("train", "test", "all")}
+    n = {subset: np.bincount(bunch.target) for subset, bunch in parts.items()}
+    assert_array_equal(n["all"], n["train"] + n["test"])
+    assert_array_equal(n["test"], np.round(n["all"] / 5))
 
 
 def test_own_data():

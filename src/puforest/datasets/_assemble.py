@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch
 
 from puforest import _validation as check
@@ -36,10 +36,15 @@ def read_parts(subset: str, read: Callable[[str], Part]) -> Part:
     return np.concatenate(rows), np.concatenate(classes)
 
 
-def in_subset(n: int, subset: str) -> NDArray[np.bool_]:
-    """Rows of a subset where a random fifth, always the same, is for testing."""
+def in_subset(classes: ArrayLike, subset: str) -> NDArray[np.bool_]:
+    """Rows of a subset where a random fifth of each class, always the same, is for testing."""
     parts = parts_of(subset)
-    test = np.random.default_rng(SPLIT_SEED).permutation(n) < n // 5
+    kinds, kind_of = np.unique(classes, return_inverse=True)
+    rng = np.random.default_rng(SPLIT_SEED)
+    test = np.zeros(len(kind_of), dtype=bool)
+    for kind in range(len(kinds)):
+        rows = rng.permutation(np.flatnonzero(kind_of == kind))
+        test[rows[: round(len(rows) / 5)]] = True
     return (test & ("test" in parts)) | (~test & ("train" in parts))
 
 

@@ -74,7 +74,7 @@ class Dataset:
 
 
 def _keep(bunch: Bunch, subset: str) -> None:
-    rows = in_subset(len(bunch.target), subset)
+    rows = in_subset(bunch.target, subset)
     for name in ("data", "target", "original_target"):
         if name in bunch:
             bunch[name] = bunch[name][rows]
@@ -140,7 +140,7 @@ def load(
         "unsw-nb15", or what `register` added.
     subset : {"train", "test", "all"}, default="all"
         Training rows, test rows or all. Where there is no official split, a random fifth of the
-        rows, always the same, is for testing.
+        rows of each class, always the same, is for testing.
     data_home : str, path or None, default=None
         Folder of the data sets. None is the one that the environment variable PUFOREST_DATA
         names, or a cache folder of the user. Embedded data do without.
@@ -164,7 +164,7 @@ def load(
     >>> list(DATASETS)[:3]
     ['mushrooms', '20news', 'covtype']
     >>> load("mushrooms", subset="train").data.shape
-    (6500, 112)
+    (6499, 112)
     """
     check.one_of("name", name, DATASETS)
     return DATASETS[name].load(

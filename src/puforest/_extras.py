@@ -1,0 +1,28 @@
+"""Packages that only some functions need: imported when used, and named with their extra."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def require(module: str, *, extra: str, purpose: str) -> Any:
+    """The module, or an error that says what brings it.
+
+    Examples
+    --------
+    >>> from puforest._extras import require
+    >>> require("no_such_package", extra="plot", purpose="pictures need it")
+    Traceback (most recent call last):
+    ...
+    ImportError: pictures need it: pip install 'puforest[plot]' brings no_such_package
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
+            raise  # it is there, and something that it needs is not
+        name = module.split(".")[0]
+        raise ImportError(
+            f"{purpose}: pip install 'puforest[{extra}]' brings {name}", name=name
+        ) from error
