@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import Any
 
 
-def require(module: str, *, extra: str, purpose: str) -> Any:
-    """The module, or an error that says what brings it.
+def require(module: str, *, extra: str, purpose: str, otherwise: str = "") -> Any:
+    """The module, or an error that says what brings it, and what to do without.
 
     Examples
     --------
@@ -23,6 +23,5 @@ def require(module: str, *, extra: str, purpose: str) -> Any:
         if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
             raise  # it is there, and something that it needs is not
         name = module.split(".")[0]
-        raise ImportError(
-            f"{purpose}: pip install 'puforest[{extra}]' brings {name}", name=name
-        ) from error
+        message = f"{purpose}: pip install 'puforest[{extra}]' brings {name}"
+        raise ImportError(f"{message}. {otherwise}" if otherwise else message, name=name) from error

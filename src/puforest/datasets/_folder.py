@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from types import ModuleType
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from puforest._extras import require
 
 DataHome: TypeAlias = str | os.PathLike[str] | None
 
@@ -23,13 +24,7 @@ def data_folder(data_home: DataHome = None) -> Path:
     return Path(import_pooch(where).os_cache("puforest"))
 
 
-def import_pooch(otherwise: str) -> ModuleType:
+def import_pooch(otherwise: str) -> Any:
     """Pooch, or an error that says how to get it and what to do without."""
-    try:
-        import pooch  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise ImportError(
-            "downloads and their cache folder need pooch: pip install 'puforest[datasets]' brings "
-            f"it. {otherwise}"
-        ) from error
-    return pooch  # type: ignore[no-any-return]
+    purpose = "downloads and their cache folder need pooch"
+    return require("pooch", extra="datasets", purpose=purpose, otherwise=otherwise)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from puforest._extras import require
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -16,12 +18,7 @@ QUIET = "#8a8f98"
 def axes(ax: Axes | None, *, title: str, xlabel: str, ylabel: str) -> Axes:
     """The axes given, or new ones, with labels and a light grid."""
     if ax is None:
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError(
-                "pictures need Matplotlib: pip install 'puforest[plot]' brings it"
-            ) from error
+        plt = require("matplotlib.pyplot", extra="plot", purpose="pictures need Matplotlib")
         _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     ax.grid(alpha=0.25)

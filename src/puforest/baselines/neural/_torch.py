@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from puforest._extras import require
+
 
 def require_torch() -> None:
     """Refuse to go on without PyTorch, and say how to get it."""
-    try:
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "neural networks need PyTorch: pip install 'puforest[neural]' brings it"
-        ) from error
+    require("torch", extra="neural", purpose="neural networks need PyTorch")
 
 
 @contextmanager

@@ -90,6 +90,7 @@ def cnn(n_features: int) -> nn.Module:
         A network from rows to one score each.
     """
     require_torch()
+    import torch
     from torch import nn
 
     channels = 3 if math.isqrt(n_features // 3) ** 2 * 3 == n_features else 1
@@ -114,7 +115,8 @@ def cnn(n_features: int) -> nn.Module:
     for width in (1000, 1000):
         layers += [nn.Linear(before, width), nn.ReLU()]
         before = width
-    return _one_score(layers, before)
+    # Convolutions on processors are about twice as fast when the channels of a pixel are together.
+    return _one_score(layers, before).to(memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]
 
 
 def _one_score(layers: list[nn.Module], width: int) -> nn.Module:
