@@ -1,0 +1,13 @@
+"""Fitted forests and trees for other programs: ONNX, treelite, SHAP, text and Graphviz.
+
+The page ``docs/exports.md`` says what is equal to the answers of puforest, and what can differ by
+how much.
+"""
+
+from puforest.export._dot import to_dot
+from puforest.export._onnx import to_onnx
+from puforest.export._shap import to_shap
+from puforest.export._text import to_text
+from puforest.export._treelite import to_treelite
+
+__all__ = ["to_dot", "to_onnx", "to_shap", "to_text", "to_treelite"]

@@ -1,0 +1,111 @@
+"""The nodes of a tree as people read them: what text and pictures of trees have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from puforest import _validation as check
+from puforest._base import PUClassifier
+from puforest._model import LEAF
+from puforest.export._trees import feature_names as names_of
+from puforest.export._trees import levels, single_tree, votes
+from puforest.risk import posterior
+
+# Read back, as many digits give the same float64.
+ALL_DIGITS = 17
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node, in words."""
+
+    number: int
+    parent: int | None
+    depth: int
+    condition: str  # under which rows come here from the parent
+    test: str  # under which rows go left; empty where nothing follows
+    w_p: str
+    w_u: str
+    share: float  # the posterior
+    posterior: str
+    labelled: str
+    unlabelled: str
+    vote: str  # of a leaf, the class; else empty
+    n_below: int  # nodes that are not shown
+
+
+class Reader:
+    """Reads the nodes of one tree, checking what it is asked for."""
+
+    def __init__(
+        self,
+        model: PUClassifier,
+        tree: Any,
+        max_depth: Any,
+        feature_names: Iterable[str] | None,
+        digits: Any,
+    ) -> None:
+        self._tree = single_tree(model, tree)
+        n = model._forest.n_trees
+        self.title = type(model).__name__ + (f", tree {tree} of 0 to {n - 1}" if n > 1 else "")
+        self._names = [printable(name) for name in names_of(model, feature_names)]
+        self._classes = [printable(str(label)) for label in model.classes_]
+        self._deepest = check.optional_integer("max_depth", max_depth, 0, check.MAX_UINT32)
+        self._digits = check.optional_integer("digits", digits, 1, ALL_DIGITS + 1)
+
+    def nodes(self) -> Iterator[Node]:
+        """The nodes, parents before children, left before right."""
+        tree = self._tree
+        share = posterior(tree.w_p, tree.w_u)
+        vote = votes(tree)
+        sizes = self._sizes()
+        waiting: list[tuple[int, int | None, int, str]] = [(0, None, 0, "all rows")]
+        while waiting:
+            node, parent, depth, condition = waiting.pop()
+            ends = tree.feature[node] == LEAF
+            cut = not ends and depth >= self._deepest
+            test = ""
+            if not ends and not cut:
+                name = self._names[tree.feature[node]]
+                threshold = self._number(tree.threshold[node])
+                left = int(tree.left[node])
+                test = f"{name} <= {threshold}"
+                waiting.append((left + 1, node, depth + 1, f"{name} > {threshold}"))
+                waiting.append((left, node, depth + 1, test))
+            yield Node(
+                number=node,
+                parent=parent,
+                depth=depth,
+                condition=condition,
+                test=test,
+                w_p=self._number(tree.w_p[node]),
+                w_u=self._number(tree.w_u[node]),
+                share=float(share[node]),
+                posterior=self._number(share[node]),
+                labelled=str(tree.n_labelled[node]),
+                unlabelled=str(tree.n_unlabelled[node]),
+                vote=self._classes[int(vote[node])] if ends else "",
+                n_below=int(sizes[node]) - 1 if cut else 0,
+            )
+
+    def _sizes(self) -> Any:
+        """Number of nodes from each node down, itself included."""
+        size = np.ones(len(self._tree.feature), dtype=np.int64)
+        for inner in reversed(list(levels(self._tree))):
+            left = self._tree.left[inner]
+            size[inner] += size[left] + size[left + 1]
+        return size
+
+    def _number(self, value: np.float64) -> str:
+        if self._digits > ALL_DIGITS:
+            return repr(float(value))
+        return f"{value:.{self._digits}g}"
+
+
+def printable(text: str) -> str:
+    """The text on one line, with codes in place of line ends and other invisible characters."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,0 +1,166 @@
+"""ONNX.
+
+The trees become one ``TreeEnsemble`` of ai.onnx.ml 5, the first version that adds up in the type of
+its input. What its sum means is in ``_onnx_answers``.
+
+Rows go left where ``x <= t``, with ``t`` in float64. A graph for float64 compares the same numbers.
+For float32, thresholds are rounded down to the next float32: no float32 lies between the two, so
+that all compare with it as with ``t``. The sum is then one of float32 too, which is exact for
+votes, whole numbers up to 2²⁴, and not for posteriors: for these the graph widens X to float64.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from puforest import _validation as check
+from puforest._base import PUClassifier
+from puforest._extras import require
+from puforest.calibration import PUCalibratedClassifier
+from puforest.export._onnx_answers import Graph, answers_of_counts, answers_of_shares
+from puforest.export._trees import feature_names, fitted, leaf_answers, left_children
+
+if TYPE_CHECKING:
+    import onnx
+
+DTYPES = ("float32", "float64")
+
+# The first that have TreeEnsemble.
+OPSETS = {"": 21, "ai.onnx.ml": 5}
+IR_VERSION = 10
+
+
+def to_onnx(
+    model: Any, path: str | os.PathLike[str] | None = None, *, dtype: str = "float64"
+) -> onnx.ModelProto:
+    """Write a forest, a tree, or a calibrated one as an ONNX model.
+
+    The ONNX model takes ``X`` of shape (rows, features) and gives ``label``, in the coding of
+    ``classes_``, and ``probabilities`` of shape (rows, 2), as `predict` and `predict_proba` do.
+    Labels are equal to those of `predict` with hard voting, always; with soft voting, unless the
+    mean posterior of a row is within rounding, about 1e-15, of one half. The page
+    ``docs/exports.md`` has the differences of probabilities. The model carries the feature names,
+    the prior, the classes, the voting and the version of puforest as metadata.
+
+    It needs onnxruntime 1.20, or another runtime with ``TreeEnsemble`` of ai.onnx.ml 5. NaN and
+    infinity, which puforest refuses, are not refused by runtimes.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A forest or tree of puforest, or a `PUCalibratedClassifier` around one.
+    path : str or path-like, optional
+        A file to write the model to.
+    dtype : {"float64", "float32"}, default="float64"
+        The type of the cells of X that the ONNX model will be given, and of ``probabilities``.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import onnxruntime
+    >>> from puforest import PUExtraTreesClassifier
+    >>> from puforest.export import to_onnx
+    >>> X = np.array([[0.1], [0.2], [0.3], [0.6], [0.7], [0.9]])
+    >>> y = ["unknown"] * 4 + ["yes"] * 2
+    >>> forest = PUExtraTreesClassifier(prior=0.5, random_state=0).fit(X, y)
+    >>> onnx_model = to_onnx(forest)
+    >>> session = onnxruntime.InferenceSession(onnx_model.SerializeToString())
+    >>> label, probabilities = session.run(None, {"X": X[[0, 5]]})
+    >>> label
+    array(['unknown', 'yes'], dtype=object)
+    """
+    onnx = require("onnx", extra="export", purpose="to_onnx needs onnx")
+    calibrator = None
+    estimator = model
+    if isinstance(model, PUCalibratedClassifier):
+        check_is_fitted(model)
+        calibrator, estimator = model.calibrator_, model.estimator_
+    forest = fitted(estimator, "to_onnx")
+    out = np.dtype(check.one_of("dtype", dtype, DTYPES))
+    hard = forest.voting == "hard"
+    within = out if hard else np.dtype(np.float64)
+
+    graph = Graph(onnx)
+    rows = "X" if within == out else graph.cast("X", within)
+    total = graph.add("TreeEnsemble", rows, domain="ai.onnx.ml", **_ensemble(onnx, forest, within))
+    total = graph.add("Squeeze", total, graph.constant(np.array([1])))
+    answers = answers_of_counts if hard else answers_of_shares
+    answers(graph, total, forest._forest.n_trees, forest.classes_, calibrator, out)
+    made = graph.model(
+        inputs={"X": (out, ["rows", forest._forest.n_features])},
+        opsets=OPSETS,
+        ir_version=IR_VERSION,
+        producer_version=version("puforest"),
+    )
+    onnx.helper.set_model_props(
+        made,
+        {
+            "puforest_version": version("puforest"),
+            "estimator": type(model).__name__,
+            "feature_names": json.dumps(feature_names(forest)),
+            "classes": json.dumps(forest.classes_.tolist()),
+            "prior": repr(float(model.prior_)),
+            "voting": forest.voting,
+        },
+    )
+    onnx.checker.check_model(made)
+    if path is not None:
+        onnx.save_model(made, os.fspath(path))
+    return made  # type: ignore[no-any-return]
+
+
+def _ensemble(onnx: Any, model: PUClassifier, within: np.dtype[Any]) -> dict[str, Any]:
+    """The attributes of TreeEnsemble, which numbers inner nodes and leaves apart."""
+    forest = model._forest
+    left = left_children(forest)
+    is_leaf = forest.is_leaf.copy()
+    feature, threshold = forest.feature, forest.threshold
+    inner = np.flatnonzero(~is_leaf)
+    number = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(~is_leaf)) - 1
+    true, false = left[inner], left[inner] + 1
+
+    # A tree begins with an inner node. For one that is but a leaf, this sends all rows to it.
+    root = forest.offset[:-1]
+    bare = root[is_leaf[root]]
+    roots = number[root].copy()
+    roots[is_leaf[root]] = len(inner) + np.arange(len(bare))
+    true, false = np.concatenate([true, bare]), np.concatenate([false, bare])
+    feature = np.concatenate([feature[inner], np.zeros(len(bare), dtype=np.int32)])
+    threshold = np.concatenate([threshold[inner], np.zeros(len(bare))])
+
+    answer = leaf_answers(model)[is_leaf]
+    tensor = onnx.numpy_helper.from_array
+    return {
+        "n_targets": 1,
+        "aggregate_function": 1,  # the sum
+        "tree_roots": roots.tolist(),
+        "nodes_featureids": feature.tolist(),
+        "nodes_splits": tensor(rounded_down(threshold, within), "nodes_splits"),
+        "nodes_modes": tensor(np.zeros(len(feature), dtype=np.uint8), "nodes_modes"),  # x <= t
+        "nodes_truenodeids": number[true].tolist(),
+        "nodes_trueleafs": is_leaf[true].astype(int).tolist(),
+        "nodes_falsenodeids": number[false].tolist(),
+        "nodes_falseleafs": is_leaf[false].astype(int).tolist(),
+        "leaf_targetids": np.zeros(len(answer), dtype=int).tolist(),
+        "leaf_weights": tensor(answer.astype(within), "leaf_weights"),
+    }
+
+
+def rounded_down(threshold: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The largest numbers of the type that are at most `threshold`; -inf below all of them."""
+    with np.errstate(over="ignore"):
+        rounded = threshold.astype(dtype)
+    down = np.nextafter(rounded, dtype.type(-np.inf))
+    return np.where(rounded > threshold, down, rounded)

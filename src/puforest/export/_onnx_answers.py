@@ -1,0 +1,171 @@
+"""From the sum over the trees to labels and probabilities, in ONNX.
+
+Votes are whole numbers, so that a forest of n trees has n + 1 answers: they are looked up in a
+table of our own answers, and equal to them to the last bit, calibrated or not. Posteriors are
+averaged and calibrated by the graph, in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.isotonic import IsotonicRegression
+
+from puforest.calibration import Calibrator, Sigmoid
+
+Array = NDArray[np.float64]
+
+
+class Graph:
+    """An ONNX graph while it is being put together; values go by their names."""
+
+    def __init__(self, onnx: Any) -> None:
+        self._onnx = onnx
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+        self._outputs: list[Any] = []
+
+    def add(self, operator: str, *inputs: str, name: str = "", **attributes: Any) -> str:
+        """Add an operator, and return the name of its result."""
+        result = name or f"{operator}_{len(self._nodes)}"
+        node = self._onnx.helper.make_node(operator, inputs, [result], name=result, **attributes)
+        self._nodes.append(node)
+        return result
+
+    def constant(self, value: NDArray[Any] | float) -> str:
+        """Add a constant; a number is one of float64."""
+        name = f"constant_{len(self._constants)}"
+        self._constants.append(self._onnx.numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+    def cast(self, value: str, dtype: np.dtype[Any], name: str = "") -> str:
+        """Convert to another type."""
+        return self.add("Cast", value, name=name, to=self._code(dtype))
+
+    def returns(self, name: str, dtype: np.dtype[Any], shape: list[int | str]) -> None:
+        """Declare a result of the whole graph."""
+        self._outputs.append(self._value(name, dtype, shape))
+
+    def model(
+        self,
+        inputs: Mapping[str, tuple[np.dtype[Any], list[int | str]]],
+        opsets: Mapping[str, int],
+        ir_version: int,
+        producer_version: str,
+    ) -> Any:
+        """The model that the graph is."""
+        helper = self._onnx.helper
+        graph = helper.make_graph(
+            self._nodes,
+            "puforest",
+            [self._value(name, dtype, shape) for name, (dtype, shape) in inputs.items()],
+            self._outputs,
+            initializer=self._constants,
+        )
+        return helper.make_model(
+            graph,
+            opset_imports=[helper.make_opsetid(*opset) for opset in opsets.items()],
+            ir_version=ir_version,
+            producer_name="puforest",
+            producer_version=producer_version,
+        )
+
+    def _value(self, name: str, dtype: np.dtype[Any], shape: list[int | str]) -> Any:
+        return self._onnx.helper.make_tensor_value_info(name, self._code(dtype), shape)
+
+    def _code(self, dtype: np.dtype[Any]) -> int:
+        if dtype.kind == "O":
+            return int(self._onnx.TensorProto.STRING)
+        return int(self._onnx.helper.np_dtype_to_tensor_dtype(dtype))
+
+
+def answers_of_counts(
+    graph: Graph,
+    total: str,
+    n_trees: int,
+    classes: NDArray[Any],
+    calibrator: Calibrator | None,
+    dtype: np.dtype[Any],
+) -> None:
+    """Look the answers up by the number of trees that vote positive."""
+    positive = np.arange(n_trees + 1) / n_trees
+    if calibrator is not None:
+        positive = calibrator.predict(2 * positive - 1)
+    count = graph.cast(total, np.dtype(np.int64))
+    table = np.column_stack([1 - positive, positive]).astype(dtype)
+    labels = _exportable(classes)[(positive > 0.5).astype(np.intp)]
+    graph.add("Gather", graph.constant(labels), count, name="label")
+    graph.add("Gather", graph.constant(table), count, name="probabilities")
+    _declare(graph, labels.dtype, dtype)
+
+
+def answers_of_shares(
+    graph: Graph,
+    total: str,
+    n_trees: int,
+    classes: NDArray[Any],
+    calibrator: Calibrator | None,
+    dtype: np.dtype[Any],
+) -> None:
+    """Answers from the mean posterior of the trees."""
+    positive = graph.add("Div", total, graph.constant(float(n_trees)))
+    if calibrator is not None:
+        double = graph.add("Mul", positive, graph.constant(2.0))
+        score = graph.add("Sub", double, graph.constant(1.0))
+        positive = _calibrated(graph, score, calibrator)
+    labels = _exportable(classes)
+    above = graph.cast(graph.add("Greater", positive, graph.constant(0.5)), np.dtype(np.int64))
+    graph.add("Gather", graph.constant(labels), above, name="label")
+    negative = graph.add("Sub", graph.constant(1.0), positive)
+    axis = graph.constant(np.array([1]))
+    columns = [graph.add("Unsqueeze", column, axis) for column in (negative, positive)]
+    both = graph.add("Concat", *columns, axis=1)
+    graph.cast(both, dtype, name="probabilities")
+    _declare(graph, labels.dtype, dtype)
+
+
+def _declare(graph: Graph, label: np.dtype[Any], dtype: np.dtype[Any]) -> None:
+    graph.returns("label", label, ["rows"])
+    graph.returns("probabilities", dtype, ["rows", 2])
+
+
+def _exportable(classes: NDArray[Any]) -> NDArray[Any]:
+    """The classes as ONNX knows them: numbers and truth values as they are, strings as objects."""
+    plain = np.array(classes.tolist()) if classes.dtype.kind == "O" else classes
+    if plain.dtype.kind == "U":
+        return plain.astype(object)
+    if plain.dtype.kind in "biuf":
+        return plain
+    raise TypeError(
+        f"to_onnx knows classes that are numbers, strings or truth values, got {classes.tolist()}: "
+        "code y as one of these"
+    )
+
+
+def _calibrated(graph: Graph, score: str, calibrator: Calibrator) -> str:
+    if isinstance(calibrator, Sigmoid):
+        scaled = graph.add("Mul", score, graph.constant(calibrator.slope))
+        shifted = graph.add("Add", scaled, graph.constant(calibrator.intercept))
+        return graph.add("Sigmoid", shifted)
+    assert isinstance(calibrator, IsotonicRegression)
+    return _interpolated(graph, score, calibrator.X_thresholds_, calibrator.y_thresholds_)
+
+
+def _interpolated(graph: Graph, score: str, x: Array, y: Array) -> str:
+    """Straight lines between the points (x, y), constant on either side."""
+    if len(x) == 1:
+        nothing = graph.add("Mul", score, graph.constant(0.0))
+        return graph.add("Add", nothing, graph.constant(float(y[0])))
+    inside = graph.add("Clip", score, graph.constant(x[0]), graph.constant(x[-1]))
+    column = graph.add("Unsqueeze", inside, graph.constant(np.array([1])))
+    beyond = graph.cast(graph.add("Less", graph.constant(x[1:-1]), column), np.dtype(np.int64))
+    piece = graph.add("ReduceSum", beyond, graph.constant(np.array([1])), keepdims=0)
+    slope = np.diff(y) / np.diff(x)
+    start, height, steepness = (
+        graph.add("Gather", graph.constant(ends), piece) for ends in (x[:-1], y[:-1], slope)
+    )
+    along = graph.add("Sub", inside, start)
+    return graph.add("Add", height, graph.add("Mul", steepness, along))

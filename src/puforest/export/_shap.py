@@ -1,0 +1,82 @@
+"""SHAP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puforest._model import Forest
+from puforest.export._trees import fitted, leaf_answers, left_children, levels
+
+# Weight of leaves without mass, as a share of all. SHAP divides by weights, so that 0 is not
+# possible; this one moves SHAP values by less than they are rounded.
+LEAST_WEIGHT = 1e-12
+
+
+def to_shap(model: Any) -> dict[str, Any]:
+    """Describe a forest as ``shap.TreeExplainer`` takes it.
+
+    The SHAP values of a row and the expected value add up to ``predict_proba(X)[:, 1]``.
+
+    Without background data, SHAP follows both branches of a split on an unknown feature, and
+    weighs them. The weights are the masses W_u here: how much of the *population* goes each way,
+    as the fit has estimated it. Rows would not do: labelled rows of a case-control study are
+    collected, and are no part of it. So ``expected_value`` is the mean answer for the population.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A forest or tree of puforest.
+
+    Returns
+    -------
+    dict
+        What ``shap.TreeExplainer`` takes for a model. Given background data, an explainer writes
+        into it: make a new one for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shap
+    >>> from puforest import PUExtraTreesClassifier
+    >>> from puforest.export import to_shap
+    >>> X = np.array([[0.1, 3], [0.2, 1], [0.3, 2], [0.6, 3], [0.7, 1], [0.9, 2]])
+    >>> forest = PUExtraTreesClassifier(prior=0.5, random_state=0).fit(X, [0, 0, 0, 0, 1, 1])
+    >>> explainer = shap.TreeExplainer(to_shap(forest))
+    >>> total = explainer.shap_values(X).sum(axis=1) + explainer.expected_value
+    >>> np.allclose(total, forest.predict_proba(X)[:, 1])
+    True
+    """
+    estimator = fitted(model, "to_shap")
+    forest = estimator._forest
+    weight = population_weights(forest)
+    answer = leaf_answers(estimator) / forest.n_trees
+    trees = []
+    for t in range(forest.n_trees):
+        tree = forest.tree(t)
+        part = slice(forest.offset[t], forest.offset[t + 1])
+        right = np.where(tree.is_leaf, -1, tree.left + 1)
+        trees.append(
+            {
+                "children_left": tree.left,
+                "children_right": right,
+                "children_default": right,  # for NaN, which puforest refuses
+                "features": tree.feature,
+                "thresholds": tree.threshold,
+                "values": answer[part, None],
+                "node_sample_weight": weight[part].copy(),
+            }
+        )
+    return {"trees": trees, "tree_output": "probability"}
+
+
+def population_weights(forest: Forest) -> NDArray[np.float64]:
+    """Masses W_u of all nodes, above 0, those of two children adding up to that of their parent."""
+    left = left_children(forest)
+    total = np.repeat(forest.w_u[forest.offset[:-1]], np.diff(forest.offset))
+    weight = np.maximum(forest.w_u, LEAST_WEIGHT * total)
+    for inner in reversed(list(levels(forest))):
+        weight[inner] = weight[left[inner]] + weight[left[inner] + 1]
+    return weight

@@ -1,0 +1,89 @@
+"""What all exports ask of a model: its trees, their answers and the names of the features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from puforest import _validation as check
+from puforest._base import VOTINGS, PUClassifier
+from puforest._model import Forest
+from puforest.calibration import PUCalibratedClassifier
+from puforest.risk import posterior
+
+
+def fitted(model: Any, function: str) -> PUClassifier:
+    """The model, if it is a fitted forest or tree of puforest."""
+    if isinstance(model, PUCalibratedClassifier):
+        raise TypeError(
+            f"{function} takes the trees alone, got PUCalibratedClassifier: give its estimator_, "
+            "whose answers are not calibrated, or use to_onnx, which exports the calibration too"
+        )
+    if not isinstance(model, PUClassifier):
+        got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise TypeError(
+            f"{function} takes a fitted forest or tree of puforest, got {got}: of a pipeline give "
+            "the last step, of a search its best_estimator_"
+        )
+    check_is_fitted(model)
+    return model
+
+
+def leaf_answers(model: PUClassifier) -> NDArray[np.float64]:
+    """What each node of all trees would answer as a leaf: its vote, 0 or 1, or its posterior."""
+    forest = model._forest
+    if check.one_of("voting", model.voting, VOTINGS) == "soft":
+        return posterior(forest.w_p, forest.w_u)
+    return votes(forest).astype(np.float64)
+
+
+def votes(forest: Forest) -> NDArray[np.bool_]:
+    """Whether each node would vote for the positive class; a tie is negative."""
+    vote: NDArray[np.bool_] = 2 * forest.w_p > forest.w_u
+    return vote
+
+
+def left_children(forest: Forest) -> NDArray[np.int64]:
+    """Left child of each node as an index into the arrays of all trees; -1 for leaves."""
+    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.offset))
+    return np.where(forest.is_leaf, -1, forest.left + forest.offset[tree])
+
+
+def levels(forest: Forest) -> Iterator[NDArray[np.int64]]:
+    """The inner nodes of all trees, one depth after another from the roots down."""
+    left = left_children(forest)
+    level = forest.offset[:-1]
+    while len(inner := level[left[level] >= 0]):
+        yield inner
+        level = np.concatenate([left[inner], left[inner] + 1])
+
+
+def single_tree(model: PUClassifier, tree: Any) -> Forest:
+    """One tree of a model."""
+    t = check.integer("tree", tree, 0)
+    n = model._forest.n_trees
+    if t >= n:
+        last = "0" if n == 1 else f"0 to {n - 1}"
+        raise ValueError(f"tree must be the number of one of the trees, {last}, got {tree!r}")
+    return model._forest.tree(t)
+
+
+def feature_names(model: PUClassifier, given: Iterable[str] | None = None) -> list[str]:
+    """Names as given, or those of the fit, or x0, x1 and so on."""
+    n = model._forest.n_features
+    if given is None:
+        known = getattr(model, "feature_names_in_", None)
+        return [f"x{i}" for i in range(n)] if known is None else [str(name) for name in known]
+    if isinstance(given, str):
+        raise TypeError(f"feature_names must be a list of {n} strings, got {given!r}")
+    names = list(given)
+    if len(names) != n:
+        raise ValueError(f"feature_names must name the {n} features of the model, got {len(names)}")
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"feature_names must be strings, got {name!r}: use str() on it")
+    return names
