@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from puforest.forest import PUExtraTreesClassifier, PURandomForestClassifier
+from puforest.io import load_model as load
 from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
 
 __version__ = version("puforest")
@@ -12,4 +13,5 @@ __all__ = [
     "PUExtraTreeClassifier",
     "PUExtraTreesClassifier",
     "PURandomForestClassifier",
+    "load",
 ]

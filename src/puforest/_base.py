@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from puforest import _core
 from puforest import _validation as check
+from puforest._everyday import EverydayMixin
 from puforest._model import Forest
 from puforest._progress import Progress
 from puforest.prior import PriorEstimate
@@ -45,7 +46,7 @@ class GrownFor:
                 )
 
 
-class PUClassifier(ClassifierMixin, BaseEstimator):
+class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
     """Base of all estimators. A single tree is a forest of one."""
 
     # Which thresholds a feature proposes; set by each class.

@@ -27,6 +27,7 @@ from sklearn.utils import Tags, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
+from puforest._everyday import EverydayMixin
 from puforest._inside import known_prior, known_scenario
 from puforest._sample import PUSample, pu_sample
 from puforest.forest import PUForestClassifier
@@ -111,7 +112,7 @@ def fit_sigmoid(score: Array, sample: PUSample, prior: float) -> Calibrator:
 METHODS = {"isotonic": fit_isotonic, "sigmoid": fit_sigmoid}
 
 
-class PUCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class PUCalibratedClassifier(EverydayMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Probabilities of being positive, from labelled and unlabelled rows.
 
     scikit-learn's ``CalibratedClassifierCV`` on PU labels gives the probability of being

@@ -1,0 +1,72 @@
+"""What people do with a model every day: save it, ask what it is, look at it in a notebook."""
+
+from __future__ import annotations
+
+import html
+import os
+from typing import Any
+
+from sklearn import get_config
+from sklearn.utils import estimator_html_repr
+
+
+class EverydayMixin:
+    """Methods that all classifiers of puforest share, whatever they answer."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the fitted model to a file that `puforest.load` reads.
+
+        The file holds numbers and texts, and no code: see `puforest.io.save_model`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, by custom with the suffix ``.puf``. One that is there is replaced as a whole.
+        """
+        from puforest.io import save_model
+
+        save_model(self, path)
+
+    def describe(self) -> str:
+        """Tell in a few lines what the model is, what it rests on, and what to call next.
+
+        Returns
+        -------
+        str
+            A text to print.
+
+        Examples
+        --------
+        >>> from puforest import PUDecisionTreeClassifier
+        >>> X = [[0.1], [0.2], [0.3], [0.6], [0.7], [0.9]]
+        >>> tree = PUDecisionTreeClassifier(prior=0.5).fit(X, [0, 0, 0, 0, 1, 1])
+        >>> print(tree.describe().splitlines()[0])
+        PUDecisionTreeClassifier: one tree, fitted
+        """
+        from puforest._describe import description
+
+        return description(self)
+
+    def __str__(self) -> str:
+        from puforest._describe import hint
+
+        return f"{self!r}\n{hint(self)}"
+
+    # Notebooks. `display` is scikit-learn's setting, "diagram" or "text".
+
+    @property
+    def _repr_html_(self) -> Any:
+        if get_config()["display"] != "diagram":
+            raise AttributeError("_repr_html_ is there with set_config(display='diagram')")
+        return self._diagram
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = {"text/plain": str(self)}
+        if get_config()["display"] == "diagram":
+            bundle["text/html"] = self._diagram()
+        return bundle
+
+    def _diagram(self) -> str:
+        from puforest._describe import hint
+
+        return f"{estimator_html_repr(self)}<pre>{html.escape(hint(self))}</pre>"

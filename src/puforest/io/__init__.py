@@ -1,0 +1,9 @@
+"""Model files: one portable, versioned format whose loading runs no code.
+
+`docs/model-files.md` specifies the format field by field.
+"""
+
+from puforest.io._model_file import load_model, save_model
+from puforest.io._skops import trusted_types
+
+__all__ = ["load_model", "save_model", "trusted_types"]
