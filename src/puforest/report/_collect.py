@@ -1,0 +1,211 @@
+"""All numbers and words of a report, section by section."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puforest import _validation as check
+from puforest._base import PUClassifier
+from puforest.diagnostics import LEAST_ROWS, ScarTest, scar_test
+from puforest.prior import PriorEstimate, estimate_prior
+from puforest.report import _model_part as of_model
+from puforest.report import _quality as of_quality
+from puforest.report._caveats import caveats
+from puforest.report._prior import interval_of, prior_part, sensitivity_part
+from puforest.report._rows import Judged, LabelledRows
+
+MOST_SCAR_ROWS = 2000
+
+
+@dataclass(frozen=True)
+class Prior:
+    """The prior of the model, and the estimate that speaks for or against it.
+
+    Attributes
+    ----------
+    value : float
+        As used by the model.
+    estimate : PriorEstimate or None
+        What data say.
+    source : {"fit", "given", "check"}
+        Where the prior is from: estimated by the fit; given, with or without an estimate; or
+        given, with an estimate from the rows of the report.
+    """
+
+    value: float
+    estimate: PriorEstimate | None
+    source: str
+
+    def interval_for(self, rows: LabelledRows) -> tuple[float, float] | None:
+        """What intervals of metrics are to cover; a given prior is taken as exact."""
+        if self.estimate is None or self.source == "check":
+            return None
+        return interval_of(self.estimate, self.value, rows)
+
+
+def find_prior(
+    model: PUClassifier,
+    given: PriorEstimate | None,
+    rows: LabelledRows | None,
+    n_jobs: int | None,
+    rng: np.random.RandomState,
+) -> Prior:
+    if given is not None:
+        return Prior(model.prior_, given, "given")
+    if hasattr(model, "prior_estimate_"):
+        return Prior(model.prior_, model.prior_estimate_, "fit")
+    # Of very few rows no method says anything, and propensities tell more than any of them.
+    if rows is None or rows.propensity is not None or _rows_of_a_kind(rows) < LEAST_ROWS:
+        return Prior(model.prior_, None, "given")
+    estimate = estimate_prior(
+        rows.X,
+        rows.y,
+        scenario=rows.sample.scenario,
+        sample_weight=rows.weight,
+        n_jobs=n_jobs,
+        random_state=rng,
+    )
+    return Prior(model.prior_, estimate, "check")
+
+
+def collect(
+    model: PUClassifier,
+    names: list[str],
+    X: NDArray[Any] | None,
+    rows: LabelledRows | None,
+    judged: Judged | None,
+    prior: Prior,
+    *,
+    n_simulations: int,
+    n_jobs: int | None,
+    rng: np.random.RandomState,
+) -> dict[str, Any]:
+    """The data of the page; sections without data are not there."""
+    data: dict[str, Any] = {
+        "model": of_model.model_part(model),
+        "prior": prior_part(prior.value, prior.estimate, prior.source),
+        "importances": of_model.importance_part(model, names),
+        "trees": of_model.tree_part(model, names),
+        "parameters": of_model.parameter_part(model),
+        "versions": of_model.version_part(),
+    }
+    if X is not None:
+        weight = None if rows is None else rows.sample.population
+        data["dependence"] = of_model.dependence_part(model, X, names, weight, rng)
+    quality = scar = None
+    if rows is not None and judged is not None:
+        interval = prior.interval_for(rows)
+        with _noted():  # the report holds what it warns of
+            quality = of_quality.classification(rows, judged.scores, prior.value, interval)
+        data["rows"] = _row_part(rows, judged)
+        data["quality"] = of_quality.metric_table(quality)
+        shared = (rows, judged.scores, prior.value)
+        data["thresholds"] = of_quality.threshold_table(*shared, interval)
+        data["histogram"] = of_quality.score_histogram(*shared)
+        data["reliability"] = of_quality.reliability(*shared, interval)
+        with _noted() as notes:
+            data["sensitivity"] = sensitivity_part(judged, rows, prior.value, prior.estimate)
+        data["sensitivity"]["notes"] = notes
+        with _noted() as notes:
+            scar = _scar(rows, names, prior.value, n_simulations, n_jobs, rng)
+        data["scar"] = _scar_part(scar, notes, rows)
+    data["caveats"] = caveats(
+        prior=prior.value,
+        estimate=prior.estimate,
+        source=prior.source,
+        quality=quality,
+        held_out=judged is not None and judged.held_out,
+        sensitivity=data.get("sensitivity"),
+        scar=scar,
+    )
+    return data
+
+
+def _rows_of_a_kind(rows: LabelledRows) -> int:
+    """Number of labelled or of unlabelled rows, whichever are fewer."""
+    labelled = rows.sample.labelled
+    return int(min(np.count_nonzero(labelled), np.count_nonzero(~labelled)))
+
+
+def _row_part(rows: LabelledRows, judged: Judged) -> dict[str, Any]:
+    labelled = rows.sample.labelled
+    return {
+        "n": len(labelled),
+        "labelled": int(np.count_nonzero(labelled)),
+        "unlabelled": int(np.count_nonzero(~labelled)),
+        "weighted": rows.weight is not None,
+        "propensity": rows.propensity is not None,
+        "held_out": judged.held_out,
+        "folds": len(judged.parts),
+        "threshold": of_quality.THRESHOLD,
+        "confidence": of_quality.CONFIDENCE,
+    }
+
+
+def _scar(
+    rows: LabelledRows,
+    names: list[str],
+    prior: float,
+    n_simulations: int,
+    n_jobs: int | None,
+    rng: np.random.RandomState,
+) -> ScarTest | None:
+    """The test of labels at random, where it applies."""
+    all_labelled = prior - rows.sample.least_prior < 1e-6
+    weighed = rows.weight is not None or rows.propensity is not None
+    if n_simulations == 0 or weighed or all_labelled or _rows_of_a_kind(rows) < LEAST_ROWS:
+        return None
+    found = scar_test(
+        rows.X,
+        rows.y,
+        prior=prior,
+        scenario=rows.sample.scenario,
+        n_simulations=n_simulations,
+        max_samples=MOST_SCAR_ROWS,
+        n_jobs=n_jobs,
+        random_state=rng,
+    )
+    name_of = dict(zip(check.column_names(None, len(names)), names, strict=True))
+    return replace(found, features=[name_of[feature] for feature in found.features])
+
+
+def _scar_part(scar: ScarTest | None, notes: list[str], rows: LabelledRows) -> dict[str, Any]:
+    if scar is None:
+        reason = (
+            "Propensities were given: the labels are known not to be at random."
+            if rows.propensity is not None
+            else "Not tested: it was not asked for, rows have weights, or there are too few of them."
+        )
+        return {"explanation": reason}
+    return {
+        "explanation": scar.explanation,
+        "p_value": scar.p_value,
+        "statistic": scar.statistic,
+        "simulated": np.sort(scar.simulated),
+        "features": scar.features,
+        "notes": notes,
+    }
+
+
+@contextmanager
+def _noted() -> Iterator[list[str]]:
+    """What would be warned of, for the page instead; other warnings are passed on."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield notes
+    for warning in caught:
+        if issubclass(warning.category, UserWarning):
+            if str(warning.message) not in notes:
+                notes.append(str(warning.message))
+        else:
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )

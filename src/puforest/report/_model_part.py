@@ -1,0 +1,189 @@
+"""What the model knows without any rows: importances, trees, parameters and versions."""
+
+from __future__ import annotations
+
+import inspect
+import platform
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from numpy.typing import NDArray
+from scipy.stats.mstats import mquantiles
+
+import puforest
+from puforest import _validation as check
+from puforest._base import PUClassifier
+from puforest._model import LEAF, Forest
+from puforest.inspection import importances, partial_dependence
+from puforest.inspection._importances import feature_names as names_of
+from puforest.risk import posterior
+
+Array = NDArray[np.float64]
+
+MOST_NODES = 6000
+MOST_NODES_A_TREE = 1500
+MOST_TREES = 50
+MOST_IMPORTANCES = 20
+MOST_DEPENDENCES = 6
+MOST_ROWS = 500  # whose answers are averaged at each value of a feature
+GRID = 30
+
+
+def checked_names(given: Sequence[Any] | None, model: PUClassifier, X: Any) -> list[str]:
+    """Names of the features: those given, those of the fit, or those of the columns of X."""
+    if given is None:
+        return names_of(model, X)
+    names = [str(name) for name in given]
+    if len(names) != model.n_features_in_:
+        raise ValueError(
+            f"feature_names has {len(names)} names, but the model was fitted to "
+            f"{model.n_features_in_} features"
+        )
+    return names
+
+
+def importance_part(model: PUClassifier, names: list[str]) -> dict[str, Any]:
+    """The features that reduce the risk most, with the spread over trees."""
+    found = importances(model)
+    top = found.order[:MOST_IMPORTANCES]
+    return {
+        "names": [names[i] for i in top],
+        "mean": found.mean[top],
+        "std": found.std[top],
+        "n_features": len(names),
+        "n_trees": len(found.values),
+        "infinite": int(model.infinite_reductions_.sum()),
+    }
+
+
+def dependence_part(
+    model: PUClassifier, X: NDArray[Any], names: list[str], weight: Array | None, rng: Any
+) -> dict[str, Any]:
+    """Partial dependence on the most important features, over some rows of the population."""
+    rows = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
+    if len(rows) > MOST_ROWS:
+        rows = np.sort(rng.choice(rows, MOST_ROWS, replace=False))
+    X, weights = X[rows], None if weight is None else weight[rows]
+    curves, left_out = [], []
+    for i in importances(model).order[:MOST_DEPENDENCES].tolist():
+        ends = _percentiles(X[:, i])
+        if ends is None:
+            left_out.append(names[i])
+            continue
+        found = partial_dependence(
+            model, X, i, sample_weight=weights, grid_resolution=GRID, percentiles=ends
+        )
+        curves.append({"name": names[i], "x": found.grid[0], "y": found.average})
+    return {"curves": curves, "left_out": left_out, "n_rows": len(rows)}
+
+
+def _percentiles(values: NDArray[Any]) -> tuple[float, float] | None:
+    """The inner nine tenths, or all where these are one value; None if they are one as well.
+
+    scikit-learn wants the ends of a grid apart unless there are few values.
+    """
+    few = len(np.unique(values)) < GRID
+    for ends in ((0.05, 0.95), (0.0, 1.0)):
+        low, high = mquantiles(values.astype(np.float64), prob=ends)
+        if few or not np.allclose(low, high):
+            return ends
+    return None
+
+
+# Trees
+
+
+def tree_part(model: PUClassifier, names: list[str]) -> dict[str, Any]:
+    """Nodes of the first trees, from their roots down, within a budget."""
+    forest = model._forest
+    trees: list[dict[str, Any]] = []
+    budget = MOST_NODES
+    for t in range(min(forest.n_trees, MOST_TREES)):
+        if budget <= 0:
+            break
+        tree = _nodes(forest.tree(t), min(budget, MOST_NODES_A_TREE))
+        budget -= len(tree["feature"])
+        trees.append(tree)
+    used = np.unique([i for tree in trees for i in tree["feature"] if i != LEAF]).astype(int)
+    return {
+        "trees": trees,
+        "n_trees": forest.n_trees,
+        "names": {int(i): names[i] for i in used},
+    }
+
+
+def _nodes(tree: Forest, most: int) -> dict[str, Any]:
+    """The first nodes level by level; `left` counts in this order, and LEAF is no child here."""
+    kept = [0]
+    left = []
+    for node in kept:  # which grows
+        child = int(tree.left[node])
+        if child == LEAF or len(kept) + 2 > most:
+            left.append(LEAF)
+        else:
+            left.append(len(kept))
+            kept += [child, child + 1]
+    nodes = np.array(kept)
+    return {
+        "feature": tree.feature[nodes],
+        "threshold": tree.threshold[nodes],
+        "left": left,
+        "w_p": tree.w_p[nodes],
+        "w_u": tree.w_u[nodes],
+        "posterior": posterior(tree.w_p[nodes], tree.w_u[nodes]),
+        "labelled": tree.n_labelled[nodes],
+        "unlabelled": tree.n_unlabelled[nodes],
+        "n_nodes": len(tree.feature),
+        "depth": tree.depth(),
+    }
+
+
+# Parameters
+
+
+def parameter_part(model: PUClassifier) -> list[dict[str, Any]]:
+    """The parameters, and which are not at their defaults."""
+    defaults = inspect.signature(type(model)).parameters
+    return [
+        {
+            "name": name,
+            "value": repr(value),
+            "changed": repr(value) != repr(defaults[name].default),
+        }
+        for name, value in model.get_params(deep=False).items()
+    ]
+
+
+def version_part() -> list[tuple[str, str]]:
+    return [
+        ("puforest", puforest.__version__),
+        ("Python", platform.python_version()),
+        ("NumPy", np.__version__),
+        ("SciPy", scipy.__version__),
+        ("scikit-learn", sklearn.__version__),
+        ("system", f"{platform.system()} {platform.machine()}"),
+    ]
+
+
+def model_part(model: PUClassifier) -> dict[str, Any]:
+    """Shape of the model, and what it learnt from."""
+    forest = model._forest
+    part: dict[str, Any] = {
+        "class": type(model).__name__,
+        "n_trees": forest.n_trees,
+        "n_leaves": forest.n_leaves(),
+        "depth": forest.depth(),
+        "n_features": forest.n_features,
+        "labelled": int(forest.n_labelled[0]),
+        "unlabelled": int(forest.n_unlabelled[0]),
+        "scenario": model._grown_for.scenario,
+        "risk": model._grown_for.risk,
+        "loss": model._grown_for.loss,
+        "voting": check.one_of("voting", model.voting, ("hard", "soft")),
+    }
+    if hasattr(model, "oob_risk_"):
+        part["oob_risk"] = model.oob_risk_
+    return part

@@ -1,0 +1,92 @@
+"""The class prior on the page: where it is from, its evidence, and what hangs on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from puforest._sample import pu_sample
+from puforest.model_selection import prior_sensitivity
+from puforest.prior import PriorEstimate
+from puforest.report._evidence import evidence_chart
+from puforest.report._rows import Judged, LabelledRows
+
+Array = NDArray[np.float64]
+
+# How far the priors tried are from that of the fit, in logits: odds from a quarter to fourfold.
+REACH = np.log(4)
+N_PRIORS = 21
+
+
+def holds(estimate: PriorEstimate, prior: float) -> bool:
+    """Whether a prior is within the interval of an estimate."""
+    low, high = estimate.interval
+    return low <= prior <= high
+
+
+def interval_of(
+    estimate: PriorEstimate, prior: float, rows: LabelledRows
+) -> tuple[float, float] | None:
+    """The interval as metrics take it: with the prior in it, and possible for these rows."""
+    if not holds(estimate, prior):
+        return None
+    low, high = estimate.interval
+    return max(low, min(prior, rows.sample.least_prior)), high
+
+
+def prior_part(prior: float, estimate: PriorEstimate | None, source: str) -> dict[str, Any]:
+    """What is known about the prior; `source` is "fit", "given" or "check"."""
+    part: dict[str, Any] = {"value": prior, "source": source}
+    if estimate is not None:
+        part["estimate"] = {
+            "value": estimate.value,
+            "low": estimate.interval[0],
+            "high": estimate.interval[1],
+            "confidence": estimate.confidence,
+            "method": estimate.method,
+            "unlabelled_share": estimate.unlabeled_share,
+            "label_frequency": estimate.label_frequency,
+            "evidence": evidence_chart(estimate),
+        }
+    return part
+
+
+def sensitivity_part(
+    judged: Judged, rows: LabelledRows, prior: float, estimate: PriorEstimate | None
+) -> dict[str, Any]:
+    """Shares and metrics by prior: means over the models that have judged rows.
+
+    Models answer for other priors with the same trees, on rows that they have not seen.
+    """
+    priors = _priors(judged, rows, prior, estimate)
+    found = [
+        prior_sensitivity(model, rows.X[test], rows.y[test], priors=priors, **rows.of(test))
+        for model, test in judged.parts
+    ]
+
+    def mean(name: str) -> Array:
+        return np.mean([getattr(part, name) for part in found], axis=0)
+
+    names = ("positive_share", "flipped_share", "precision", "recall", "f1", "error")
+    return {"prior": prior, "priors": priors} | {name: mean(name) for name in names}
+
+
+def _priors(
+    judged: Judged, rows: LabelledRows, prior: float, estimate: PriorEstimate | None
+) -> Array:
+    """Priors around that of the fit and over its interval, as far as all models allow them."""
+    low, high = expit(logit(prior) - REACH), expit(logit(prior) + REACH)
+    if estimate is not None:
+        low, high = min(low, estimate.interval[0]), max(high, estimate.interval[1])
+    least = max(
+        max(
+            model._masses.labelled_u,
+            pu_sample(rows.y[test], scenario=rows.sample.scenario, **rows.of(test)).least_prior,
+        )
+        for model, test in judged.parts
+    )
+    grid = np.append(expit(np.linspace(logit(low), logit(high), N_PRIORS)), prior)
+    return np.unique(grid[(grid >= least) & (grid < 1)])

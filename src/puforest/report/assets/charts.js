@@ -1,0 +1,211 @@
+// Elements, numbers as text, and charts as SVG that follow the width of their box.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "text") node.textContent = value;
+    else if (value !== null && value !== undefined) node.setAttribute(name, value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+const el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
+const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+
+// Numbers
+
+const known = (value) => value !== null && value !== undefined;
+const UNKNOWN = "not known";
+const share = (value, digits = 3) => (known(value) ? value.toFixed(digits) : UNKNOWN);
+const count = (value) => (known(value) ? Math.round(value).toLocaleString("en-GB") : UNKNOWN);
+const percent = (value) => (known(value) ? `${(100 * value).toFixed(1)} %` : UNKNOWN);
+const short = (value) => (known(value) ? String(Number(value.toPrecision(4))) : UNKNOWN);
+const between = (low, high, digits = 3) =>
+  known(low) && known(high) ? `${low.toFixed(digits)} to ${high.toFixed(digits)}` : UNKNOWN;
+
+function ticks(low, high, about) {
+  const raw = (high - low) / Math.max(1, about);
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = power * [1, 2, 5, 10].find((k) => k * power >= raw * 0.999);
+  const found = [];
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(k * step);
+  return found;
+}
+
+function extent(axis, values) {
+  const there = values.filter((v) => known(v));
+  let low = axis.min ?? Math.min(...there);
+  let high = axis.max ?? Math.max(...there);
+  if (!(high > low)) [low, high] = [low - 0.5, low + 0.5];
+  return [low, high];
+}
+
+// Charts
+
+function legendOf(spec) {
+  const swatch = (s, of) => {
+    const line = { x1: 0, x2: 22, y1: 6, y2: 6, class: `stroke-${s.colour}`, "stroke-width": 2.5, "stroke-dasharray": s.dash ? "5 3" : null };
+    const area = { x: 0, y: 1, width: 22, height: 10, class: `fill-${s.colour}`, opacity: of === "band" ? 0.2 : 0.35 };
+    const dots = { cx: 11, cy: 6, r: 4, class: `fill-${s.colour}` };
+    const shape = of === "band" || s.area ? svg("rect", area) : s.dots ? svg("circle", dots) : svg("line", line);
+    return svg("svg", { width: 22, height: 12, "aria-hidden": "true" }, shape);
+  };
+  const items = spec.series.map((s) => el("span", {}, swatch(s, "line"), s.name));
+  for (const s of spec.series) if (s.band) items.push(el("span", {}, swatch(s, "band"), s.band));
+  return el("div", { class: "legend" }, ...items);
+}
+
+/* spec: label, x and y ({label, min, max}), series ({name, colour, x, y, low, high, dash, dots,
+   area, edges}), marks ({x or y, name}), shade ([from, to]), moving (a function), pick (another). */
+function lineChart(parent, spec) {
+  const height = spec.height ?? 300;
+  const box = el("div", { class: "chart" });
+  const root = svg("svg", { role: "img", "aria-label": spec.label, height });
+  const tip = el("div", { class: "tip", hidden: "" });
+  box.append(root, tip);
+  if (spec.series.length > 1 || spec.series[0].band) parent.append(legendOf(spec));
+  parent.append(box);
+  const all = (key) => spec.series.flatMap((s) => s[key] ?? []);
+  const xs = extent(spec.x, [...all("x"), ...all("edges")]);
+  const ys = extent(spec.y, [...all("y"), ...(spec.y.bands ? [...all("low"), ...all("high")] : [])]);
+  let scale = null;
+
+  function paint() {
+    const width = box.clientWidth;
+    if (width === 0) return;
+    const left = 46, right = 12, top = 10, bottom = 44;
+    const fx = (v) => left + ((v - xs[0]) / (xs[1] - xs[0])) * (width - left - right);
+    const fy = (v) => height - bottom - ((Math.min(Math.max(v, ys[0]), ys[1]) - ys[0]) / (ys[1] - ys[0])) * (height - top - bottom);
+    scale = { fx, left, right, width };
+    root.setAttribute("width", width);
+    root.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    root.replaceChildren(...frame(fx, fy, width, left, right, top, bottom));
+    if (spec.shade) {
+      const [a, b] = spec.shade.map((v) => fx(Math.min(Math.max(v, xs[0]), xs[1])));
+      root.append(svg("rect", { class: "shade", x: a, width: Math.max(0, b - a), y: top, height: height - top - bottom }));
+    }
+    for (const s of spec.series) root.append(...seriesShapes(s, fx, fy, fy(ys[0])));
+    for (const mark of spec.marks ?? []) root.append(...markShapes(mark, fx, fy, width, left, right, top, height - bottom));
+    if (spec.moving) {
+      const x = fx(spec.moving());
+      root.append(svg("line", { class: "moving", x1: x, x2: x, y1: top, y2: height - bottom }));
+    }
+  }
+
+  function frame(fx, fy, width, left, right, top, bottom) {
+    const shapes = [];
+    for (const v of ticks(...ys, (height - top - bottom) / 45)) {
+      shapes.push(svg("line", { class: "grid", x1: left, x2: width - right, y1: fy(v), y2: fy(v) }));
+      shapes.push(svg("text", { x: left - 7, y: fy(v) + 4, "text-anchor": "end", text: short(v) }));
+    }
+    const xTicks = ticks(...xs, (width - left - right) / 80).filter((v) => !spec.x.whole || Number.isInteger(v));
+    for (const v of xTicks) {
+      shapes.push(svg("text", { x: fx(v), y: height - bottom + 17, "text-anchor": "middle", text: short(v) }));
+      shapes.push(svg("line", { class: "grid", x1: fx(v), x2: fx(v), y1: top, y2: height - bottom }));
+    }
+    shapes.push(svg("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
+    shapes.push(svg("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle", text: spec.x.label }));
+    const middle = (top + height - bottom) / 2;
+    const turned = { x: 12, y: middle, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})`, text: spec.y.label };
+    shapes.push(svg("text", turned));
+    return shapes;
+  }
+
+  function showTip(event) {
+    if (scale === null) return;
+    const at = event.clientX - box.getBoundingClientRect().left;
+    const value = xs[0] + ((at - scale.left) / (scale.width - scale.left - scale.right)) * (xs[1] - xs[0]);
+    const lines = [];
+    for (const s of spec.series) {
+      let best = 0;
+      for (let i = 1; i < s.x.length; i++) if (Math.abs(s.x[i] - value) < Math.abs(s.x[best] - value)) best = i;
+      if (lines.length === 0) lines.push(el("b", { text: `${spec.x.label}: ${short(s.x[best])}` }));
+      const range = known(s.low?.[best]) ? ` (${between(s.low[best], s.high[best])})` : "";
+      lines.push(el("div", { text: `${s.name}: ${short(s.y[best])}${range}` }));
+    }
+    tip.replaceChildren(...lines);
+    tip.hidden = false;
+    const space = scale.width - tip.offsetWidth;
+    tip.style.left = `${Math.max(0, Math.min(space, at + 14 > space ? at - tip.offsetWidth - 14 : at + 14))}px`;
+    tip.style.top = "12px";
+    return value;
+  }
+  root.addEventListener("pointermove", showTip);
+  root.addEventListener("pointerleave", () => { tip.hidden = true; });
+  if (spec.pick) root.addEventListener("click", (event) => spec.pick(showTip(event)));
+
+  paint();
+  new ResizeObserver(paint).observe(box);
+  parent.append(numbersOf(spec));
+  return paint;
+}
+
+function seriesShapes(s, fx, fy, floor) {
+  const shapes = [];
+  const points = (keys) => s.x.map((x, i) => [fx(x), known(s[keys][i]) ? fy(s[keys][i]) : null]);
+  const path = (list) => {
+    let pen = "M", text = "";
+    for (const [x, y] of list) {
+      if (y === null) { pen = "M"; continue; }
+      text += `${pen}${x.toFixed(1)} ${y.toFixed(1)}`;
+      pen = "L";
+    }
+    return text;
+  };
+  if (s.edges) {
+    const step = s.y.flatMap((y, i) => [[fx(s.edges[i]), fy(y)], [fx(s.edges[i + 1]), fy(y)]]);
+    const closed = `${path([[step[0][0], floor], ...step, [step[step.length - 1][0], floor]])}Z`;
+    if (s.area) shapes.push(svg("path", { class: `fill fill-${s.colour}`, d: closed }));
+    shapes.push(svg("path", { class: `line stroke-${s.colour}`, d: path(step), "stroke-dasharray": s.dash ? "6 4" : null }));
+    return shapes;
+  }
+  if (s.low && !s.dots) {
+    const there = s.x.map((_, i) => i).filter((i) => known(s.low[i]) && known(s.high[i]));
+    const over = there.map((i) => [fx(s.x[i]), fy(s.high[i])]);
+    const under = there.map((i) => [fx(s.x[i]), fy(s.low[i])]).reverse();
+    if (there.length) shapes.push(svg("path", { class: `band fill-${s.colour}`, d: `${path([...over, ...under])}Z` }));
+  }
+  if (!s.dots || s.joined) shapes.push(svg("path", { class: `line stroke-${s.colour}`, d: path(points("y")), "stroke-dasharray": s.dash ? "6 4" : null }));
+  if (s.dots) {
+    s.x.forEach((x, i) => {
+      if (!known(s.y[i])) return;
+      if (s.low) shapes.push(svg("line", { class: `stroke-${s.colour}`, "stroke-width": 1.6, x1: fx(x), x2: fx(x), y1: fy(s.low[i]), y2: fy(s.high[i]) }));
+      shapes.push(svg("circle", { class: `fill-${s.colour}`, cx: fx(x), cy: fy(s.y[i]), r: 4.5 }));
+    });
+  }
+  return shapes;
+}
+
+function markShapes(mark, fx, fy, width, left, right, top, floor) {
+  if (mark.diagonal) return [svg("line", { class: "mark", x1: fx(0), y1: fy(0), x2: fx(1), y2: fy(1) })];
+  if (known(mark.x)) {
+    const x = fx(mark.x), end = x > width * 0.6;
+    return [
+      svg("line", { class: "mark", x1: x, x2: x, y1: top, y2: floor }),
+      svg("text", { x: x + (end ? -6 : 6), y: top + 12, "text-anchor": end ? "end" : "start", text: mark.name }),
+    ];
+  }
+  const y = fy(mark.y);
+  return [
+    svg("line", { class: "mark", x1: left, x2: width - right, y1: y, y2: y }),
+    svg("text", { x: width - right - 4, y: y - 6, "text-anchor": "end", text: mark.name }),
+  ];
+}
+
+// The numbers behind a chart, for those who cannot see it or want to copy them.
+function numbersOf(spec) {
+  const details = el("details", { class: "numbers" }, el("summary", { text: "Show the numbers" }));
+  details.addEventListener("toggle", () => {
+    if (details.children.length > 1) return;
+    const head = (name) => el("th", { scope: "col", class: "n", text: name });
+    const cell = (value) => el("td", { class: "n", text: short(value) });
+    const tables = spec.series.map((s) => {
+      const columns = [["x", spec.x.label], ["y", s.name], ["low", "from"], ["high", "to"]].filter(([key]) => s[key]);
+      const rows = s.x.map((_, i) => el("tr", {}, ...columns.map(([key]) => cell(s[key][i]))));
+      return el("table", {}, el("thead", {}, el("tr", {}, ...columns.map(([, name]) => head(name)))), el("tbody", {}, ...rows));
+    });
+    details.append(el("div", { class: "wide" }, ...tables));
+  });
+  return details;
+}

@@ -1,0 +1,148 @@
+// The sections to play with: the threshold and the trees.
+
+function nearest(values, x) {
+  let best = 0;
+  values.forEach((value, i) => { if (Math.abs(value - x) < Math.abs(values[best] - x)) best = i; });
+  return best;
+}
+
+function showChooser({ thresholds: at, rows }, body) {
+  const last = at.threshold.length - 1;
+  const slider = el("input", { type: "range", id: "threshold", min: 0, max: last, step: 1, value: at.threshold.indexOf(rows.threshold) });
+  const shown = el("output", { id: "threshold-value", for: "threshold" });
+  const costBox = (id) => el("input", { type: "number", id, min: 0, step: "any", value: 1, inputmode: "decimal" });
+  const alarm = costBox("cost-alarm"), miss = costBox("cost-miss");
+  const results = el("div", { class: "cards", id: "chosen", "aria-live": "polite" });
+  const advice = el("p", { id: "best" });
+  const use = el("button", { type: "button", class: "main", id: "use-best", text: "Use it" });
+  const best = el("div", { class: "best" }, advice, use);
+  const curves = el("div", {}, el("h3", { text: "Quality by threshold" }));
+  const costs = el("div", {}, el("h3", { text: "Cost by threshold" }));
+  body.append(
+    el("div", { class: "controls" },
+      el("label", { class: "grow" }, el("span", {}, "Threshold: ", shown), slider),
+      el("label", {}, "Cost of a false alarm", alarm),
+      el("label", {}, "Cost of a missed positive", miss)),
+    results, best, el("div", { class: "pair" }, curves, costs),
+    el("p", { class: "small", text: "Costs are for 1,000 rows of the population, in the unit of the two numbers. Click into a chart to move the threshold. Bands are intervals at each threshold by itself." }));
+
+  const price = (box) => (box.value.trim() !== "" && Number(box.value) >= 0 ? Number(box.value) : null);
+  const index = () => Number(slider.value);
+  const moving = () => at.threshold[index()];
+  const pick = (x) => { slider.value = nearest(at.threshold, x); show(); };
+  const x = { label: "threshold", min: 0, max: 1 };
+  const line = (name, colour, dash) => ({ name, colour, dash, x: at.threshold, y: at[name.toLowerCase()], low: at[`${name.toLowerCase()}_low`], high: at[`${name.toLowerCase()}_high`] });
+  const series = [line("Precision", "labelled"), line("Recall", "unlabelled", true), { ...line("F1", "ink"), low: undefined, high: undefined }];
+  const paintCurves = lineChart(curves, { label: "Precision, recall and F1 by threshold", x, y: { label: "estimate", min: 0, max: 1 }, series, moving, pick, height: 280 });
+  let paintCost = () => {};
+
+  function costList() {
+    const a = price(alarm), m = price(miss);
+    if (a === null || m === null) return null;
+    return at.threshold.map((_, i) => 1000 * (a * at.false_alarms[i] + m * at.missed[i]));
+  }
+  // Of thresholds that cost the same, the one nearest to that of the model.
+  function bestOf(list) {
+    const least = Math.min(...list), near = (i) => Math.abs(at.threshold[i] - rows.threshold);
+    return list.reduce((b, cost, i) => (cost <= least * (1 + 1e-9) && (b < 0 || near(i) < near(b)) ? i : b), -1);
+  }
+  function show() {
+    const i = index(), list = costList(), range = (name) => `${100 * rows.confidence} % interval ${between(at[`${name}_low`][i], at[`${name}_high`][i])}`;
+    shown.textContent = short(at.threshold[i]);
+    slider.setAttribute("aria-valuetext", short(at.threshold[i]));
+    results.replaceChildren(
+      card("Precision", share(at.precision[i]), known(at.precision[i]) ? range("precision") : "nothing is flagged"),
+      card("Recall", share(at.recall[i]), range("recall")),
+      card("F1", share(at.f1[i]), range("f1")),
+      card("Flagged of 1,000", short(1000 * at.flagged[i]), `${count(at.flagged_unlabelled[i])} of the unlabelled rows here`),
+      card("False alarms of 1,000", short(1000 * at.false_alarms[i]), "rows flagged, but negative"),
+      card("Missed of 1,000", short(1000 * at.missed[i]), "positives not flagged"),
+      card("Cost of 1,000 rows", list ? short(list[i]) : UNKNOWN, list ? "expected" : "give two costs of 0 or more"));
+    const b = list ? bestOf(list) : -1;
+    use.disabled = b < 0 || b === i;
+    advice.textContent = b < 0 ? "Give two costs of 0 or more to find the best threshold." : `Best threshold for these costs: ${short(at.threshold[b])}, at a cost of ${short(list[b])} for 1,000 rows.`;
+    use.onclick = () => { slider.value = b; show(); };
+    paintCurves();
+    paintCost();
+  }
+  function redrawCost() {
+    const list = costList();
+    costs.replaceChildren(el("h3", { text: "Cost by threshold" }));
+    paintCost = list === null ? () => {} : lineChart(costs, {
+      label: "Expected cost by threshold", x, y: { label: "cost of 1,000 rows", min: 0 }, moving, pick, height: 280,
+      series: [
+        { name: "total", colour: "ink", x: at.threshold, y: list },
+        { name: "false alarms", colour: "labelled", dash: true, x: at.threshold, y: at.false_alarms.map((v) => 1000 * price(alarm) * v) },
+        { name: "missed positives", colour: "unlabelled", dash: true, x: at.threshold, y: at.missed.map((v) => 1000 * price(miss) * v) },
+      ],
+    });
+    show();
+  }
+  slider.addEventListener("input", show);
+  for (const box of [alarm, miss]) box.addEventListener("input", redrawCost);
+  redrawCost();
+}
+
+// Trees
+
+function showTrees({ trees: t }, body) {
+  const chooser = el("input", { type: "number", id: "tree-number", min: 1, max: t.trees.length, step: 1, value: 1 });
+  const open = el("button", { type: "button", id: "open-tree", text: "Open two more levels" });
+  const close = el("button", { type: "button", id: "close-tree", text: "Close all" });
+  const facts = el("p", { class: "small", id: "tree-facts", "aria-live": "polite" });
+  const place = el("div", { class: "tree", id: "tree" });
+  body.append(
+    el("div", { class: "controls tree-controls" }, el("label", {}, `Tree, 1 to ${t.trees.length}`, chooser), open, close),
+    facts, place,
+    el("p", { class: "small" },
+      t.trees.length < t.n_trees ? `To keep the file small, ${t.trees.length} of ${count(t.n_trees)} trees are here. ` : "",
+      "Mass is the share of the population in a node. Rows are those that the tree learnt from."));
+
+  function facet(tree, i, edge) {
+    const mix = el("i");
+    mix.style.width = `${100 * (tree.posterior[i] ?? 0)}%`;
+    const inner = tree.feature[i] >= 0;
+    const question = inner ? `${t.names[tree.feature[i]]} ≤ ${short(tree.threshold[i])}?` : tree.w_p[i] * 2 > tree.w_u[i] ? "says positive" : "says negative";
+    const cut = inner && tree.left[i] < 0 ? ", what is below is not in this file" : "";
+    return el("span", { class: "node" },
+      edge ? el("span", { class: "edge", text: edge }) : null,
+      el("span", { class: "mix", role: "img", "aria-label": `${percent(tree.posterior[i])} positive` }, mix),
+      el("span", { class: "q", text: question }),
+      el("span", { class: "facts", text: `${percent(tree.posterior[i])} positive · mass ${short(tree.w_u[i])}, positive ${short(tree.w_p[i])} · ${count(tree.labelled[i])} labelled, ${count(tree.unlabelled[i])} unlabelled${cut}` }));
+  }
+  function node(tree, i, edge) {
+    const left = tree.left[i];
+    if (left < 0) return el("li", { class: "leaf" }, facet(tree, i, edge));
+    const details = el("details", {}, el("summary", {}, facet(tree, i, edge)));
+    details.grow = () => {
+      if (details.children.length === 1) details.append(el("ul", {}, node(tree, left, "yes"), node(tree, left + 1, "no")));
+    };
+    details.addEventListener("toggle", () => { if (details.open) details.grow(); });
+    return el("li", {}, details);
+  }
+  function openLevel() {
+    for (const details of place.querySelectorAll("details:not([open])")) {
+      if (details.parentElement.closest("details:not([open])")) continue;
+      details.grow();
+      details.open = true;
+    }
+  }
+  function show() {
+    const number = Number(chooser.value);
+    if (!Number.isInteger(number) || number < 1 || number > t.trees.length) {
+      facts.textContent = `There are the trees 1 to ${t.trees.length}.`;
+      place.replaceChildren();
+      return;
+    }
+    const tree = t.trees[number - 1], kept = tree.feature.length;
+    const part = kept < tree.n_nodes ? `, of which the ${count(kept)} nearest to the root are here` : "";
+    facts.textContent = `Tree ${number} of ${count(t.n_trees)}: ${count(tree.n_nodes)} nodes${part}; depth ${count(tree.depth)}.`;
+    place.replaceChildren(el("ul", {}, node(tree, 0, "")));
+    openLevel();
+    openLevel();
+  }
+  chooser.addEventListener("input", show);
+  open.addEventListener("click", () => { openLevel(); openLevel(); });
+  close.addEventListener("click", () => { for (const d of place.querySelectorAll("details[open]")) d.open = false; });
+  show();
+}

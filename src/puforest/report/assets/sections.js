@@ -1,0 +1,247 @@
+// The sections that only show: each takes the data and the body to fill.
+
+const METHODS = { bbe: "best bin estimation", dedpul: "DEDPUL", tice: "TIcE", "elkan-noto": "Elkan-Noto", km2: "KM2" };
+
+const card = (name, value, more, words) =>
+  el("div", { class: "card" },
+    el("div", { class: "name", text: name }),
+    el("div", { class: words ? "value words" : "value", text: value }),
+    el("div", { class: "more", text: more ?? "" }));
+
+const caveat = (item, lead) =>
+  el("p", { class: `caveat ${item.level}` }, lead ? el("b", { text: lead }) : null, item.text);
+
+const notesOf = (notes) => (notes ?? []).map((text) => caveat({ level: "note", text }));
+
+function priorCard({ value, source, estimate }) {
+  if (source !== "check" && estimate) {
+    const range = between(estimate.low, estimate.high);
+    return card("Prior: share of positives", share(value), `${100 * estimate.confidence} % interval ${range}`);
+  }
+  const more = estimate ? `given; data say ${share(estimate.value)} (${between(estimate.low, estimate.high)})` : "given, taken as exact";
+  return card("Prior: share of positives", share(value), more);
+}
+
+function showSummary(data, body) {
+  const { rows, model } = data;
+  const cards = [priorCard(data.prior)];
+  if (rows) {
+    body.append(leadOf(data));
+    for (const key of ["pu_precision", "pu_recall", "pu_f1"]) {
+      const metric = data.quality.find((m) => m.key === key);
+      cards.push(card(metric.name, share(metric.value), `${100 * rows.confidence} % interval ${between(metric.low, metric.high)}`));
+    }
+    cards.push(card("Rows judged", count(rows.n), `${count(rows.labelled)} labelled, ${count(rows.unlabelled)} unlabelled`));
+  } else {
+    body.append(el("p", { class: "lead", text: "This report tells what the model knows by itself. Made with labelled and unlabelled rows, it also tells how good the model is." }));
+    if (known(model.oob_risk)) cards.push(card("Error rate, out of bag", share(model.oob_risk), "each row judged by trees that have not seen it"));
+  }
+  cards.push(card("Model", model.n_trees === 1 ? "1 tree" : `${count(model.n_trees)} trees`, `${count(model.n_features)} features, depth ${count(model.depth)}`));
+  body.append(el("div", { class: "cards" }, ...cards));
+  const [worst, ...others] = data.caveats;
+  body.append(caveat(worst, "The biggest caveat."));
+  if (others.length) {
+    const word = others.length === 1 ? "One more" : `${others.length} more`;
+    const list = el("details", { class: "more" }, el("summary", { text: `${word} to keep in mind` }), ...others.map((item) => caveat(item)));
+    list.open = others.some((item) => item.level === "serious");
+    body.append(list);
+  }
+}
+
+function leadOf({ rows, thresholds: at, prior }) {
+  const i = at.threshold.indexOf(rows.threshold);
+  const flagged = 1000 * at.flagged[i], positives = 1000 * prior.value;
+  const right = known(at.precision[i]) ? `about ${count(flagged * at.precision[i])} of them rightly` : "how many of them rightly is not known";
+  return el("p", { class: "lead" },
+    "Of 1,000 rows of the population the model would flag about ", el("strong", { text: count(flagged) }), `, ${right}. About ${count(positives)} are positive, of which it would find `,
+    el("strong", { text: count(positives * at.recall[i]) }), ".");
+}
+
+const SCENARIOS = {
+  "case-control": "The labelled rows were collected on their own; the unlabelled ones are a sample of the whole population.",
+  "single-training-set": "All rows are one sample of the population, in which some positives carry a label.",
+};
+
+function showData({ rows, model }, body) {
+  const cards = [];
+  if (rows) {
+    cards.push(card("Labelled rows", count(rows.labelled), `${percent(rows.labelled / rows.n)} of all`));
+    cards.push(card("Unlabelled rows", count(rows.unlabelled), "positives and negatives, mixed"));
+  } else {
+    cards.push(card("Labelled rows", count(model.labelled), "in the first tree"));
+    cards.push(card("Unlabelled rows", count(model.unlabelled), "in the first tree"));
+  }
+  cards.push(card("Features", count(model.n_features)));
+  cards.push(card("Scenario", model.risk === "pn" ? "fully labelled" : model.scenario.replaceAll("-", " "), "", true));
+  body.append(el("div", { class: "cards" }, ...cards));
+  body.append(el("p", { text: model.risk === "pn" ? "With risk=\"pn\" the other rows count as negatives, not as unlabelled." : SCENARIOS[model.scenario] }));
+  if (!rows) return;
+  body.append(el("p", { text: rows.held_out
+    ? "The rows of this report are new to the model, which has judged them itself."
+    : `The rows of this report were judged by ${rows.folds} models of the same kind, each fitted to the other parts of the data, so that no row is judged by a model that has seen it.` }));
+  if (rows.weighted) body.append(el("p", { text: "Rows count with the weights given." }));
+  if (rows.propensity) body.append(el("p", { text: "Labelled rows count with the propensities given: each stands for the positives like it." }));
+}
+
+function showPrior({ prior }, body) {
+  const { estimate } = prior;
+  const from = { fit: "estimated by the fit", given: "given to the model", check: "given to the model" };
+  const cards = [card("Prior in use", share(prior.value), from[prior.source])];
+  if (estimate) {
+    cards.push(card(prior.source === "check" ? "Check: estimate from these rows" : "Estimate", share(estimate.value), `by ${METHODS[estimate.method] ?? estimate.method}`));
+    cards.push(card(`${100 * estimate.confidence} % interval`, between(estimate.low, estimate.high), "of the estimate", true));
+    cards.push(card("Positives with a label", percent(estimate.label_frequency), "of all positives in the data"));
+  }
+  body.append(el("div", { class: "cards" }, ...cards));
+  if (!estimate) {
+    body.append(el("p", { text: "There is no estimate to compare it with: make the report with rows and labels to get one." }));
+    return;
+  }
+  if (!estimate.evidence) return;
+  const chart = estimate.evidence;
+  body.append(el("h3", { text: "The evidence" }), el("p", { class: "small", text: chart.says }));
+  lineChart(body, { ...chart, label: `Evidence for the prior: ${chart.y.label} against ${chart.x.label}`, height: 280 });
+}
+
+function showQuality({ quality, rows, model }, body) {
+  if (!quality) {
+    body.append(el("div", { class: "cards" }, card("Error rate, out of bag", share(model.oob_risk), "each training row judged by trees that have not seen it")));
+    return;
+  }
+  const whisker = (m) => {
+    if (m.high > 1) return el("span");
+    const at = (tag, name, left, width) => {
+      const part = el(tag, { class: name });
+      part.style.left = `${100 * left}%`;
+      if (known(width)) part.style.width = `${100 * width}%`;
+      return part;
+    };
+    return el("div", { class: "whisker", "aria-hidden": "true" }, el("i", { class: "track" }), at("i", "range", m.low, m.high - m.low), at("i", "dot", m.value));
+  };
+  const line = (m) =>
+    el("tr", {},
+      el("th", { scope: "row", text: m.name }),
+      el("td", { class: "n", text: share(m.value) }),
+      el("td", { class: "n", text: between(m.low, m.high) }),
+      el("td", { class: "bar-cell" }, whisker(m)),
+      el("td", { class: "says-cell small", text: `${m.says} (${m.up ? "more" : "less"} is better)` }));
+  const head = ["", "value", `${100 * rows.confidence} % interval`, "from 0 to 1", "what it is"];
+  const classes = ["", "n", "n", "", "says-cell"];
+  body.append(el("div", { class: "wide tall" }, el("table", { id: "metrics" },
+    el("thead", {}, el("tr", {}, ...head.map((text, i) => el("th", { scope: "col", class: classes[i], text })))),
+    el("tbody", {}, ...quality.map(line)))));
+  body.append(el("p", { class: "small", text: `A row is called positive if its score is above ${rows.threshold}, as predict does. Intervals are about the rows drawn${rows.held_out ? "" : ", not about the models fitted"}; where the prior was estimated they cover its interval too.` }));
+}
+
+function showScores({ histogram: h, prior }, body) {
+  const middles = h.labelled.map((_, i) => (h.edges[i] + h.edges[i + 1]) / 2);
+  const series = (name, colour, y, more) => ({ name, colour, x: middles, y, edges: h.edges, ...more });
+  const views = {
+    groups: ["share of its group", [
+      series("unlabelled rows", "unlabelled", h.unlabelled, { area: true }),
+      series("labelled rows", "labelled", h.labelled)]],
+    population: ["share of the population", [
+      series("population", "unlabelled", h.population, { area: true }),
+      series("positives in it, from labelled rows", "labelled", h.positives),
+      series("hence negatives", "quiet", h.population.map((u, i) => Math.max(0, u - h.positives[i])), { dash: true })]],
+  };
+  const select = el("select", { id: "score-view" },
+    el("option", { value: "groups", text: "each group on its own" }),
+    el("option", { value: "population", text: `as parts of the population (prior ${share(prior.value)})` }));
+  const place = el("div");
+  const show = () => {
+    const [label, list] = views[select.value];
+    place.replaceChildren();
+    lineChart(place, { label: "Distribution of scores", x: { label: "score", min: 0, max: 1 }, y: { label, min: 0 }, series: list });
+  };
+  select.addEventListener("change", show);
+  body.append(el("div", { class: "controls" }, el("label", {}, "Show", select)), place);
+  show();
+}
+
+function showReliability({ reliability: r, model }, body) {
+  const word = r.error < 0.05 ? "Scores are close to probabilities here." : "Scores are not probabilities here: use them to rank rows, or calibrate them with PUCalibratedClassifier.";
+  body.append(el("p", {}, `${word} Their mean distance from the diagonal is ${share(r.error)}.`));
+  if (model.voting === "hard") body.append(el("p", { class: "small", text: "This model counts votes of trees (voting=\"hard\"), which tend to be more extreme than probabilities." }));
+  lineChart(body, {
+    label: "Reliability: share of positives against mean score",
+    x: { label: "mean score of a group of rows", min: 0, max: 1 }, y: { label: "share of positives", min: 0, max: 1 },
+    series: [{ name: "share of positives", colour: "labelled", x: r.predicted, y: r.observed, low: r.low, high: r.high, dots: true, joined: true }],
+    marks: [{ diagonal: true }], height: 340,
+  });
+}
+
+function showFeatures({ importances: f }, body) {
+  const most = Math.max(...f.mean.map((m, i) => m + f.std[i]), 1e-12);
+  const place = (node, left, width) => {
+    node.style.left = `${(100 * Math.max(0, left)) / most}%`;
+    node.style.width = `${(100 * Math.max(0, width)) / most}%`;
+    return node;
+  };
+  const rows = f.names.map((name, i) => {
+    const m = f.mean[i], from = Math.max(0, m - f.std[i]);
+    const track = el("div", { class: "track" }, place(el("i"), 0, m));
+    if (f.n_trees > 1) track.append(place(el("b"), from, m + f.std[i] - from));
+    return el("div", { class: "bar" }, el("span", { class: "name", title: name, text: name }), track, el("span", { class: "n", text: short(m) }));
+  });
+  body.append(el("div", { class: "bars", id: "importances" }, ...rows));
+  if (f.n_features > f.names.length) body.append(el("p", { class: "small", text: `The ${f.names.length} most important of ${count(f.n_features)} features.` }));
+  if (f.infinite) body.append(el("p", { class: "small", text: `${count(f.infinite)} splits that made the estimated risk minus infinity are not in these means.` }));
+}
+
+function showDependence({ dependence: d }, body) {
+  const grid = el("div", { class: "triple" });
+  const top = Math.min(1, Math.max(...d.curves.flatMap((c) => c.y)) * 1.1 || 1);
+  for (const curve of d.curves) {
+    const cell = el("div", {}, el("h3", { text: curve.name }));
+    grid.append(cell);
+  }
+  body.append(grid);
+  d.curves.forEach((curve, i) => lineChart(grid.children[i], {
+    label: `Mean score against ${curve.name}`, height: 190, x: { label: "value of the feature" }, y: { label: "mean score", min: 0, max: top },
+    series: [{ name: "mean score", colour: "labelled", x: curve.x, y: curve.y, dots: curve.x.length < 8, joined: true }],
+  }));
+  const left = d.left_out.length ? ` Not drawn, as they hardly vary: ${d.left_out.join(", ")}.` : "";
+  body.append(el("p", { class: "small", text: `The most important features; means over ${count(d.n_rows)} rows.${left}` }));
+}
+
+function showSensitivity({ sensitivity: s, prior }, body) {
+  body.append(...notesOf(s.notes));
+  const { estimate } = prior;
+  const shade = estimate ? [estimate.low, estimate.high] : null;
+  const x = { label: "class prior" }, marks = [{ x: s.prior, name: `in use: ${share(s.prior)}` }];
+  const line = (name, colour, y, dash) => ({ name, colour, x: s.priors, y, dash });
+  const pair = el("div", { class: "pair" });
+  body.append(pair);
+  const part = (title, series, label) => {
+    const place = el("div", {}, el("h3", { text: title }));
+    pair.append(place);
+    return () => lineChart(place, { label: `${title} by prior`, x, y: { label, min: 0, max: 1 }, series, marks, shade, height: 270 });
+  };
+  for (const draw of [
+    part("Answers", [line("called positive", "labelled", s.positive_share), line("called otherwise than now", "unlabelled", s.flipped_share, true)], "share of the population"),
+    part("Quality, if that prior is true", [line("precision", "labelled", s.precision), line("recall", "unlabelled", s.recall, true), line("F1", "ink", s.f1)], "estimate"),
+  ]) draw();
+  if (shade) body.append(el("p", { class: "small", text: `Shaded: the ${100 * estimate.confidence} % interval of the estimated prior.` }));
+}
+
+function showLabels({ scar }, body) {
+  body.append(el("p", { text: scar.explanation }), ...notesOf(scar.notes));
+  if (!known(scar.p_value)) return;
+  const n = scar.simulated.length;
+  lineChart(body, {
+    label: "Excess of labels: simulations and data", height: 190, x: { label: "excess of labels, in standard deviations", min: Math.min(0, scar.simulated[0]), max: 1.1 * Math.max(scar.statistic, scar.simulated[n - 1]) },
+    y: { label: "share up to here", min: 0, max: 1 },
+    series: [{ name: "simulations with fair labels", colour: "quiet", x: scar.simulated, y: scar.simulated.map((_, i) => (i + 1) / n), dots: true, joined: true }],
+    marks: [{ x: scar.statistic, name: "this data" }],
+  });
+}
+
+function showParameters({ parameters, versions, model }, body) {
+  const table = (head, rows) => el("table", {}, el("thead", {}, el("tr", {}, ...head.map((text) => el("th", { scope: "col", text })))), el("tbody", {}, ...rows));
+  const params = parameters.map((p) => el("tr", {}, el("th", { scope: "row", text: p.name }), el("td", {}, p.changed ? el("strong", {}, el("code", { text: p.value })) : el("code", { text: p.value }))));
+  const rows = versions.map(([name, value]) => el("tr", {}, el("th", { scope: "row", text: name }), el("td", { text: value })));
+  body.append(el("div", { class: "pair" },
+    el("div", {}, el("h3", { text: model.class }), table(["parameter", "value"], params)),
+    el("div", {}, el("h3", { text: "Versions at the time of the report" }), table(["what", "version"], rows))));
+}
