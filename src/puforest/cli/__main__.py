@@ -1,0 +1,5 @@
+"""``python -m puforest.cli``."""
+
+from puforest.cli import main
+
+main()

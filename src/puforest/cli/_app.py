@@ -1,0 +1,178 @@
+"""The program: its commands, what they have in common, and how errors end it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.text import Text
+
+import puforest
+from puforest.cli._say import Say, console
+
+# Mistakes in files, models and what is missing on this machine. All else is a bug.
+USER_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError)
+
+EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 130, 143
+
+HELP = """Forests that learn from positive and unlabelled data.
+
+Some rows are known positives, the others are unlabelled, and nobody has labelled a negative.
+
+The usual way: [bold]prior[/bold] (how many are positive?), [bold]fit[/bold] (learn, with an
+estimate of how good it is), [bold]predict[/bold] (score new rows).
+[bold]puforest demo[/bold] shows all of it in a minute, and [bold]puforest COMMAND --help[/bold]
+explains a command with examples.
+
+Exit codes: 0 done, 1 an error in data or model, 2 a wrong command, 130 interrupted.
+"""
+
+app = typer.Typer(
+    name="puforest",
+    help=HELP,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"puforest {puforest.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print it, and exit."),
+    ] = False,
+) -> None:
+    pass
+
+
+TALK = "How it talks"
+
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON object and nothing else.", rich_help_panel=TALK),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", help="Print only the answer, warnings and errors.", rich_help_panel=TALK
+    ),
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print more on the way.", rich_help_panel=TALK)
+]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="Show where an error came from.", rich_help_panel=TALK)
+]
+Run = Callable[..., dict[str, Any]]
+COMMON = {"json": Json, "quiet": Quiet, "verbose": Verbose, "debug": Debug}
+
+
+def command(*examples: str) -> Callable[[Run], Run]:
+    """Make a function a command; its first argument is the `Say` that talks to the user.
+
+    What it returns is printed with ``--json``. Options that all commands have are added to its
+    own. Its help is the docstring, with examples of use.
+    """
+    return functools.partial(_add, examples)
+
+
+def _add(examples: Sequence[str], run: Run) -> Run:
+    own = list(inspect.signature(run, eval_str=True).parameters.values())[1:]
+    common = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+        for name, kind in COMMON.items()
+    ]
+
+    @functools.wraps(run)
+    def wrapped(**values: Any) -> None:
+        json, quiet, verbose, debug = (values.pop(name) for name in COMMON)
+        say = Say(json=json, quiet=quiet, verbose=verbose)
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            say.warning(str(message))
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("always")
+                warnings.filterwarnings("ignore", category=DeprecationWarning)
+                warnings.filterwarnings("ignore", category=FutureWarning)
+                warnings.showwarning = show
+                say.result(run(say, **values))
+        except USER_ERRORS as error:
+            if debug:
+                raise
+            fail(str(error) or type(error).__name__)
+            raise typer.Exit(EXIT_ERROR) from error
+
+    wrapped.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {p.name: p.annotation for p in [*own, *common]}
+    app.command(run.__name__, help=_help(run, examples))(wrapped)
+    return run
+
+
+def _help(run: Run, examples: Sequence[str]) -> str:
+    """The docstring, each paragraph a line for the terminal to break, and the examples."""
+    paragraphs = (inspect.getdoc(run) or "").split("\n\n")
+    lines = [" ".join(paragraph.split()) for paragraph in paragraphs]
+    shown = "\n".join(f"  {escape(example)}" for example in examples)
+    return "\n\n".join([*lines, f"[bold]Examples[/bold]\n{shown}"])
+
+
+def fail(message: str) -> None:
+    """One line on standard error."""
+    line = Text.assemble(("error: ", "bold red"), " ".join(message.split()))
+    console(stderr=True).print(line, soft_wrap=True)
+
+
+def terminated(number: int, frame: FrameType | None) -> None:
+    """Let a request to end clean up on its way, as an interruption does."""
+    raise SystemExit(EXIT_TERMINATED)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code."""
+    try:
+        done = app(arguments, prog_name="puforest", standalone_mode=False)
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context else "puforest"
+        if not error.format_message():  # the help has been shown
+            return EXIT_USAGE
+        fail(f"{error.format_message().rstrip('.')}. See {path} --help")
+        return EXIT_USAGE
+    except (KeyboardInterrupt, typer.Abort):
+        done = EXIT_INTERRUPTED
+    if done == EXIT_INTERRUPTED:
+        fail("interrupted; nothing was left half-written")
+    return done if isinstance(done, int) else 0
+
+
+def main() -> None:
+    """Run the command line of this process, and end it."""
+    signal.signal(signal.SIGTERM, terminated)
+    try:
+        code = run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has gone. Nothing is left to be flushed at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = EXIT_ERROR
+    raise SystemExit(code)

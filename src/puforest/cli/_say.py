@@ -1,0 +1,163 @@
+"""What the user gets to see: answers on standard output, all else on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from puforest._extras import require
+
+# As wide as text reads well, and where nobody says how wide the output is.
+WIDEST = 100
+
+
+def rich(part: str) -> Any:
+    """A part of Rich, such as ``rich("table")``."""
+    return require(f"rich.{part}", extra="cli", purpose="the command line prints with Rich")
+
+
+def console(*, stderr: bool = False) -> Any:
+    """Rich's console; it turns colours off by itself where there is no terminal, or NO_COLOR."""
+    stream = sys.stderr if stderr else sys.stdout
+    terminal = stream.isatty()
+    made = rich("console").Console(file=stream, highlight=False, soft_wrap=not terminal)
+    if not terminal or made.width > WIDEST:
+        made.width = WIDEST
+    return made
+
+
+@dataclass
+class Say:
+    """How to talk to the user of one command.
+
+    Attributes
+    ----------
+    json : bool
+        Whether the answer is to be one JSON object, and nothing else on standard output.
+    quiet : bool
+        Whether to say only what was asked for, warnings and errors.
+    verbose : bool
+        Whether to say more.
+    warnings : list of str
+        Warnings so far, for the JSON object.
+    """
+
+    json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+    def info(self, text: str) -> None:
+        """What happens, for those who watch."""
+        if not self.quiet and not self.json:
+            console(stderr=True).print(text, markup=False)
+
+    def detail(self, text: str) -> None:
+        """What only the curious want to know."""
+        if self.verbose:
+            console(stderr=True).print(text, markup=False, style="dim")
+
+    def warning(self, text: str) -> None:
+        """What the user should know about the answer."""
+        line = " ".join(text.split())
+        self.warnings.append(line)
+        if not self.json:
+            marked = rich("text").Text.assemble(("warning: ", "bold yellow"), line)
+            console(stderr=True).print(marked)
+
+    def facts(self, title: str, facts: Mapping[str, str], *, answer: bool = False) -> None:
+        """Names and values, one a line; `answer` is what was asked for."""
+        if self.json or (self.quiet and not answer):
+            return
+        table = self._table(title)
+        table.show_header = False
+        table.add_column(style="dim", no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, value in facts.items():
+            table.add_row(name, rich("text").Text(value))
+        self._print(table, answer)
+
+    def rows(
+        self,
+        title: str,
+        header: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        *,
+        answer: bool = True,
+        caption: str = "",
+    ) -> None:
+        """A table; columns are of numbers, but the first and those without a name."""
+        if self.json or (self.quiet and not answer):
+            return
+        table = self._table(title)
+        for i, name in enumerate(header):
+            table.add_column(name, justify="right" if i and name else "left", no_wrap=i > 0)
+        for row in rows:
+            table.add_row(*(rich("text").Text(cell) for cell in row))
+        self._print(table, answer)
+        if caption:
+            console(stderr=not answer).print(caption, style="dim", markup=False)
+
+    def text(self, text: str) -> None:
+        """The answer as plain text, as it is."""
+        if not self.json:
+            sys.stdout.write(text if text.endswith("\n") else text + "\n")
+            sys.stdout.flush()
+
+    def result(self, result: Mapping[str, Any]) -> None:
+        """The answer as one JSON object, if that was asked for."""
+        if self.json:
+            said = {**result, "warnings": self.warnings}
+            # JSON has no nan: None says that there is no number.
+            sys.stdout.write(json.dumps(plain(said), ensure_ascii=False, allow_nan=False) + "\n")
+
+    @contextmanager
+    def progress(self, what: str) -> Iterator[Callable[[float], None]]:
+        """A bar that takes a share between 0 and 1; only terminals show it."""
+        shown = not self.quiet and not self.json and sys.stderr.isatty()
+        module = rich("progress")
+        columns = [
+            module.TextColumn("{task.description}"),
+            module.BarColumn(bar_width=30),
+            module.TaskProgressColumn(),
+            module.TimeElapsedColumn(),
+        ]
+        with module.Progress(
+            *columns, console=console(stderr=True), transient=True, disable=not shown
+        ) as bar:
+            task = bar.add_task(what, total=1.0)
+            yield lambda share: bar.update(task, completed=share)
+
+    def _table(self, title: str) -> Any:
+        return rich("table").Table(
+            title=title,
+            title_justify="left",
+            title_style="bold",
+            box=rich("box").SIMPLE_HEAD,
+            pad_edge=False,
+            show_edge=False,
+        )
+
+    def _print(self, table: Any, answer: bool) -> None:
+        out = console(stderr=not answer)
+        out.print(table)
+        out.print()
+
+
+def plain(value: Any) -> Any:
+    """Numbers and texts as JSON takes them."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,55 @@
+"""What was understood of a table of PU data, told before anything is learnt from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from puforest.cli._options import plural
+from puforest.cli._say import Say
+from puforest.cli.tables import PUTable, Source
+
+SHOWN = 8
+
+MEANING = {
+    "case-control": "positives were collected on their own, unlabelled rows are everybody",
+    "single-training-set": "one sample, some of its positives carry a label",
+}
+
+
+def tell(say: Say, source: Source, data: PUTable, scenario: str) -> None:
+    """Show rows, labels, features and scenario, and warn of columns that seem to be missing."""
+    n = len(data.labelled)
+    names = ", ".join(data.names[:SHOWN])
+    if len(data.names) > SHOWN:
+        names += f" and {len(data.names) - SHOWN:,} more"
+    facts = {
+        "file": f"{source.path} ({source.kind})",
+        "rows": f"{n:,}: {data.n_labelled:,} labelled, {n - data.n_labelled:,} unlabelled",
+        "labels": str(data.rule),
+        "features": f"{len(data.names):,}: {names}",
+        "scenario": f"{scenario}: {MEANING[scenario]}",
+    }
+    plain = [column for column in data.left_out if not column.suspicious]
+    if plain:
+        some = "; ".join(f"{column.name} ({column.reason})" for column in plain[:SHOWN])
+        more = f" and {len(plain) - SHOWN:,} more" if len(plain) > SHOWN else ""
+        facts["left out"] = f"{plural(len(plain), 'column')} without numbers: {some}{more}"
+    say.facts("What is in the file", facts)
+    for column in data.left_out:
+        if column.suspicious:
+            say.warning(f"the column {column.name} was left out: {column.reason}")
+
+
+def as_json(source: Source, data: PUTable, scenario: str) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "file": str(source.path),
+        "format": source.kind,
+        "rows": len(data.labelled),
+        "labelled": data.n_labelled,
+        "unlabelled": len(data.labelled) - data.n_labelled,
+        "label": {"column": data.rule.column, "positive": sorted(data.rule.positive)},
+        "features": data.names,
+        "left_out": {column.name: column.reason for column in data.left_out},
+        "scenario": scenario,
+    }

@@ -1,0 +1,50 @@
+"""``puforest describe``: what a model is."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from puforest.cli import _options as o
+from puforest.cli._app import command
+from puforest.cli._say import Say
+from puforest.inspection import importances
+
+
+@command("puforest describe model.puf", "puforest describe model.puf --json")
+def describe(
+    say: Say,
+    model: o.ModelFile,
+    features: Annotated[
+        int, typer.Option("--features", min=0, help="How many features to list.")
+    ] = 10,
+) -> dict[str, Any]:
+    """Tell what a model is, what it learnt from, and which features matter most.
+
+    Loading a model runs no code, so models of others can be looked at safely.
+    """
+    fitted = o.load(model)
+    trees = getattr(fitted, "estimator_", fitted)
+    say.text(fitted.describe())
+    listed = importances(trees).sorted(features)
+    if listed:
+        say.text("")
+        say.rows(
+            "Features by risk reduction",
+            ["feature", "importance", "spread over trees"],
+            [[name, f"{mean:.4f}", f"{std:.4f}"] for name, mean, std in listed],
+        )
+    estimate = getattr(trees, "prior_estimate_", None)
+    names = getattr(fitted, "feature_names_in_", None)
+    return {
+        "model": str(model),
+        "class": type(fitted).__name__,
+        "parameters": fitted.get_params(deep=False),
+        "prior": fitted.prior_,
+        "prior_interval": None if estimate is None else estimate.interval,
+        "classes": fitted.classes_,
+        "n_features": fitted.n_features_in_,
+        "features": names,
+        "importances": {name: mean for name, mean, _ in listed},
+    }

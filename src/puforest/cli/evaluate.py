@@ -1,0 +1,112 @@
+"""``puforest evaluate``: judge a model by rows it has not seen, without negatives."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from puforest.cli import _options as o
+from puforest.cli import _quality
+from puforest.cli._app import command
+from puforest.cli._say import Say
+from puforest.cli._scoring import match_columns, scored_batches, tell_columns
+from puforest.cli.tables import label_column, label_rule, require_both
+from puforest.cli.tables._arrow import arrow
+
+
+@command(
+    "puforest evaluate model.puf later.csv --label known_fraud",
+)
+def evaluate(
+    say: Say,
+    model: o.ModelFile,
+    data: o.Data,
+    label: o.Label = None,
+    positive: o.Positive = None,
+    truth: Annotated[
+        str | None,
+        typer.Option(
+            "--truth",
+            metavar="COLUMN",
+            help="Column with the true classes, 1 and 0, to compare with where they are known.",
+            rich_help_panel=o.COLUMNS,
+        ),
+    ] = None,
+    prior: Annotated[
+        float | None,
+        typer.Option("--prior", help="Share of positives in the population; that of the model."),
+    ] = None,
+    scenario: Annotated[
+        o.Scenario | None,
+        typer.Option("--scenario", help="How these rows came about; that of the model."),
+    ] = None,
+    threads: o.Threads = None,
+    format: o.Format = None,  # noqa: A002
+    delimiter: o.Delimiter = None,
+    decimal: o.Decimal = ".",
+    encoding: o.Encoding = "utf-8",
+    no_header: o.NoHeader = False,
+) -> dict[str, Any]:
+    """Estimate how good a model is, from positive and unlabelled rows that it has not seen.
+
+    Rows that it was fitted to would flatter it: puforest fit estimates the quality on them by
+    folds. Precision, recall and the rest follow from the share of labelled rows that are called
+    positive, that of all rows, and the prior.
+    """
+    forest = o.load_for(model, threads)
+    source = o.opened(data, format, delimiter, decimal, encoding, no_header)
+    name = label_column(source, label)
+    others = [name] if truth is None else [name, truth]
+    if truth is not None:
+        source.require([truth], "--truth")
+    columns = match_columns(forest, source, others)
+    tell_columns(say, columns, data)
+    scores, kept = [], []
+    with say.progress(f"Scoring {data.name}") as done:
+        for scored in scored_batches(forest, source, columns, others, None):
+            scores.append(scored.score)
+            kept.append(scored.others)
+            done(source.progress)
+    if not scores:
+        raise ValueError(f"{data} has columns but no rows: there is nothing to judge by")
+    score = np.concatenate(scores)
+    table = arrow().Table.from_batches(kept)
+    rule = label_rule(name, table.column(name), positive)
+    labelled = rule.apply(table.column(name))
+    require_both(rule, labelled)
+    known = None
+    if truth is not None:
+        classes = label_rule(truth, table.column(truth), None)
+        known = _quality.true_quality(classes.apply(table.column(truth)), score)
+    estimate = getattr(forest, "prior_estimate_", None)
+    report = _quality.judge(
+        labelled,
+        score,
+        prior=forest.prior_ if prior is None else prior,
+        prior_interval=estimate.interval if estimate is not None and prior is None else None,
+        scenario=scenario or forest.scenario,
+    )
+    n = len(score)
+    say.facts(
+        "Rows to judge by",
+        {
+            "file": f"{source.path} ({source.kind})",
+            "rows": f"{n:,}: {labelled.sum():,} labelled, {n - labelled.sum():,} unlabelled",
+            "labels": str(rule),
+            "prior": f"{report.prior:.3g}",
+            "scenario": report.scenario,
+        },
+    )
+    _quality.show_quality(say, "Quality, estimated without negatives", report, known, answer=True)
+    return {
+        "model": str(model),
+        "file": str(data),
+        "rows": n,
+        "labelled": int(labelled.sum()),
+        "prior": report.prior,
+        "scenario": report.scenario,
+        **_quality.as_json(report),
+        "truth": known,
+    }

@@ -1,0 +1,125 @@
+"""``puforest predict``: score the rows of a table of any size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from puforest.cli import _options as o
+from puforest.cli._app import command
+from puforest.cli._say import Say
+from puforest.cli._scoring import match_columns, scored_batches, tell_columns
+from puforest.cli.tables import (
+    WRITABLE,
+    Source,
+    open_writer,
+    refuse_existing,
+    written_format,
+    written_whole,
+)
+from puforest.cli.tables._arrow import arrow
+
+SCORE, PREDICTED = "score", "predicted"
+
+
+@command(
+    "puforest predict model.puf new.csv -o scored.parquet",
+    "puforest predict model.puf new.csv --keep id -o scored.csv",
+)
+def predict(
+    say: Say,
+    model: o.ModelFile,
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Table of rows to score, of any size.")
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help=f"Where to write the scores; ends in {', '.join(WRITABLE)}."
+        ),
+    ],
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="COLUMN",
+            help="Column to write beside the scores, such as an identifier; repeat it for more. "
+            "What comes from text stays as it is.",
+            rich_help_panel=o.COLUMNS,
+        ),
+    ] = None,
+    keep_all: Annotated[
+        bool,
+        typer.Option("--keep-all", help="Write all columns.", rich_help_panel=o.COLUMNS),
+    ] = False,
+    batch_rows: Annotated[
+        int | None,
+        typer.Option(
+            "--batch-rows",
+            min=1,
+            help="Rows to hold at a time; without it, about two million values.",
+            rich_help_panel=o.READING,
+        ),
+    ] = None,
+    threads: o.Threads = None,
+    format: o.Format = None,  # noqa: A002
+    delimiter: o.Delimiter = None,
+    decimal: o.Decimal = ".",
+    encoding: o.Encoding = "utf-8",
+    no_header: o.NoHeader = False,
+    force: o.Force = False,
+) -> dict[str, Any]:
+    """Score new rows with a model, batch by batch: files may be larger than memory.
+
+    Columns are found by name, in any order. The output has the columns score, from 0 to 1, and
+    predicted, 1 where the score is above one half. It takes its place only when it is whole: a run
+    that is interrupted or killed leaves no file that looks like one.
+    """
+    suffix = written_format(output)
+    refuse_existing(output, force=force)
+    forest = o.load_for(model, threads)
+    source = o.opened(data, format, delimiter, decimal, encoding, no_header)
+    kept = list(dict.fromkeys(source.names if keep_all else keep or []))
+    source.require(kept, "--keep")
+    taken = [name for name in kept if name in (SCORE, PREDICTED)]
+    if taken:
+        raise ValueError(
+            f"--keep {taken[0]}: the output has a column {taken[0]} of its own; rename that of "
+            f"{data}"
+        )
+    columns = match_columns(forest, source, kept)
+    tell_columns(say, columns, data)
+    rows = positive = 0
+    with (
+        written_whole(output, force=force) as part,
+        say.progress(f"Scoring {data.name}") as done,
+    ):
+        schema = output_schema(forest, source, kept)
+        with open_writer(part, suffix, schema) as writer:
+            for scored in scored_batches(forest, source, columns, kept, batch_rows):
+                called = scored.score > 0.5
+                answer = [scored.score, forest.classes_[called.astype(np.intp)]]
+                arrays = [*scored.others.columns, *map(arrow().array, answer)]
+                writer.write_batch(arrow().record_batch(arrays, schema=schema))
+                rows += len(called)
+                positive += int(np.count_nonzero(called))
+                done(source.progress)
+    share = f", {o.percent(positive / rows)} of them" if rows else ""
+    say.info(f"{o.plural(rows, 'row')} scored, {positive:,} called positive{share}: {output}")
+    return {
+        "output": str(output),
+        "rows": rows,
+        "called_positive": positive,
+        "extra_columns": columns.extra,
+        "absent_columns": columns.absent,
+    }
+
+
+def output_schema(forest: Any, source: Source, kept: list[str]) -> Any:
+    """Names and types of the columns of the output."""
+    pa = arrow()
+    answer = [(SCORE, pa.float64()), (PREDICTED, pa.array(forest.classes_).type)]
+    return pa.schema([*zip(kept, source.types(kept), strict=True), *answer])

@@ -1,0 +1,34 @@
+"""pyarrow, brought when a table is read or written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from puforest._extras import require
+
+
+def arrow(part: str = "") -> Any:
+    """Pyarrow or a part of it, such as ``arrow("csv")``."""
+    module = f"pyarrow.{part}" if part else "pyarrow"
+    return require(module, extra="cli", purpose="the command line reads tables with pyarrow")
+
+
+@contextmanager
+def naming(path: Path, columns: Sequence[str] = ()) -> Iterator[None]:
+    """Errors of pyarrow, with the name of the file, and of the column where it has a number."""
+    pa = arrow()
+    try:
+        yield
+    except pa.ArrowException as error:
+        if isinstance(error, MemoryError):
+            raise
+
+        def named(number: re.Match[str]) -> str:
+            i = int(number[1])
+            return f"column {columns[i]}" if i < len(columns) else number[0]
+
+        raise ValueError(f"{path}: {re.sub(r'column #([0-9]+)', named, str(error))}") from error

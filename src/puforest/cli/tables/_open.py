@@ -1,0 +1,75 @@
+"""From the name of a file to a source of its rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from puforest.cli.tables._columnar import ARROW_FILE, ArrowSource, ParquetSource
+from puforest.cli.tables._libsvm import LibsvmSource
+from puforest.cli.tables._npz import NpzSource
+from puforest.cli.tables._source import Source
+from puforest.cli.tables._text import TextOptions, TextSource
+
+FORMATS = ("csv", "parquet", "arrow", "libsvm", "npz")
+
+SUFFIXES = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".libsvm": "libsvm",
+    ".svm": "libsvm",
+    ".svmlight": "libsvm",
+    ".npz": "npz",
+}
+COMPRESSED = (".gz", ".bz2")
+MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow"}
+
+
+def open_table(path: Path, *, format: str | None, text: TextOptions) -> Source:  # noqa: A002
+    """Open a table; the format goes by the name of the file, or by how it begins.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    format : str or None
+        One of `FORMATS`, where its name does not say it.
+    text : TextOptions
+        How to read it if it is text.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: name one file")
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"--format {format} is not one of {', '.join(FORMATS)}")
+    kind = format or guessed(path)
+    if kind == "csv":
+        return TextSource(path, text)
+    if text != TextOptions():
+        raise ValueError(
+            f"{path} is read as {kind}, which --delimiter, --decimal, --encoding and --no-header "
+            "do not go with: they are about text; --format csv takes the file for text"
+        )
+    sources = {"parquet": ParquetSource, "arrow": ArrowSource, "libsvm": LibsvmSource}
+    return NpzSource(path) if kind == "npz" else sources[kind](path)
+
+
+def guessed(path: Path) -> str:
+    """The format of a file, text with a delimiter where nothing says otherwise."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+        if suffixes and SUFFIXES.get(suffixes[-1]) == "libsvm":
+            return "libsvm"
+    elif suffixes and suffixes[-1] in SUFFIXES:
+        return SUFFIXES[suffixes[-1]]
+    with path.open("rb") as file:
+        start = file.read(6)
+    if start.startswith(b"PK"):
+        raise ValueError(
+            f"{path} is a zip archive: unpack it first, or give --format npz if NumPy saved it"
+        )
+    return next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "csv")
