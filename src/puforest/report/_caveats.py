@@ -14,6 +14,7 @@ from puforest.report._prior import holds
 
 FEW_LABELLED = 50
 MANY_FLIPPED = 0.1
+WIDE = 0.2
 
 SERIOUS, NOTE = "serious", "note"
 
@@ -61,6 +62,8 @@ def _caveats(
             f"Only {quality.n_labelled} labelled rows: all estimates are rough, as their intervals "
             "show.",
         )
+    if quality is not None:
+        yield from _wide(quality)
     if sensitivity is not None and estimate is not None:
         yield from _flips(sensitivity, estimate)
     if quality is not None:
@@ -77,18 +80,29 @@ def _caveats(
             "The prior was given and is taken as exact in all intervals. The estimate next to it "
             "is a check from the rows of this report.",
         )
-    if quality is not None and not held_out:
-        yield (
-            NOTE,
-            "Rows were judged by models of the same kind that had not seen them, each fitted to "
-            "a part of the data. The model itself has seen more rows, and may be a little better.",
-        )
     yield (
         NOTE,
         "No negative was ever seen. All this presumes that the labelled rows are a fair sample of "
         "the positives. Fifty unlabelled rows, drawn at random and checked by hand, say more than "
         "any estimate.",
     )
+    if quality is not None and not held_out:
+        yield (
+            NOTE,
+            "Rows were judged by models of the same kind that had not seen them, each fitted to "
+            "a part of the data. The model itself has seen more rows, and may be a little better.",
+        )
+
+
+def _wide(quality: ClassificationReport) -> Iterator[tuple[str, str]]:
+    for key, name in (("pu_precision", "Precision"), ("pu_recall", "Recall")):
+        found = quality.metrics[key]
+        if found.high - found.low > WIDE:
+            yield (
+                NOTE,
+                f"{name} is not known well: it may be anything from {found.low:.2f} to "
+                f"{found.high:.2f}.",
+            )
 
 
 def _flips(sensitivity: dict[str, Any], estimate: PriorEstimate) -> Iterator[tuple[str, str]]:

@@ -181,7 +181,7 @@ def _scar_part(scar: ScarTest | None, notes: list[str], rows: LabelledRows) -> d
         reason = (
             "Propensities were given: the labels are known not to be at random."
             if rows.propensity is not None
-            else "Not tested: it was not asked for, rows have weights, or there are too few of them."
+            else "Not tested: not asked for, rows have weights, or there are too few of them."
         )
         return {"explanation": reason}
     return {

@@ -37,9 +37,9 @@ def _best_bin(estimate: PriorEstimate) -> dict[str, Any]:
     share = estimate.unlabeled_share
     return {
         "says": "The curve is an upper bound for the share of positives among the unlabelled rows, "
-        "found where rows look most like labelled ones. It should be flat where it is lowest. If it "
-        "falls until the very left, no part of the data is purely positive, and the truth may be "
-        "lower.",
+        "found where rows look most like labelled ones. It should be flat where it is lowest. If "
+        "it falls until the very left, no part of the data is purely positive, and the truth may "
+        "be lower.",
         "x": {"label": "share of labelled rows above a score", "min": 0, "max": 1},
         "y": {
             "label": "positives among unlabelled",
@@ -74,8 +74,8 @@ def _densities(estimate: PriorEstimate) -> dict[str, Any]:
     positives = np.minimum(1, share * np.asarray(kept["ratio"])) * unlabelled
     return {
         "says": "How the scores of unlabelled rows spread, and those of the positives that the "
-        "estimate finds among them. Labelled rows, scaled to as many, should fit under the curve of "
-        "the unlabelled ones.",
+        "estimate finds among them. Labelled rows, scaled to as many, should fit under the curve "
+        "of the unlabelled ones.",
         "x": {"label": "logit of the score"},
         "y": {"label": "density", "min": 0},
         "series": [

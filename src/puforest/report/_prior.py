@@ -68,7 +68,8 @@ def sensitivity_part(
     ]
 
     def mean(name: str) -> Array:
-        return np.mean([getattr(part, name) for part in found], axis=0)
+        by_part: list[Array] = [getattr(part, name) for part in found]
+        return np.asarray(np.mean(by_part, axis=0))
 
     names = ("positive_share", "flipped_share", "precision", "recall", "f1", "error")
     return {"prior": prior, "priors": priors} | {name: mean(name) for name in names}

@@ -150,11 +150,11 @@ def score_histogram(rows: LabelledRows, scores: Array, prior: float) -> dict[str
     sample = rows.sample
     unlabelled = np.where(sample.labelled, 0, sample.population)
 
-    def shares(weight: Array) -> list[float]:
-        return np.histogram(scores, edges, weights=weight)[0].tolist()
+    def shares(weight: Array) -> Array:
+        return np.histogram(scores, edges, weights=weight)[0].astype(np.float64)
 
     return {
-        "edges": edges.tolist(),
+        "edges": edges,
         "labelled": shares(sample.positive),
         "unlabelled": shares(unlabelled / unlabelled.sum()),
         "population": shares(sample.population),

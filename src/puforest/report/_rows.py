@@ -41,13 +41,13 @@ class LabelledRows:
     def y(self) -> NDArray[np.intp]:
         return self.sample.labelled.astype(np.intp)
 
-    def of(self, rows: NDArray[np.intp]) -> dict[str, Array]:
+    def of(self, rows: NDArray[np.intp]) -> dict[str, Any]:
         """Weights and propensities of some rows, as arguments."""
         values = {"sample_weight": self.weight, "propensity": self.propensity}
         return {name: value[rows] for name, value in values.items() if value is not None}
 
     @property
-    def arguments(self) -> dict[str, Array]:
+    def arguments(self) -> dict[str, Any]:
         return self.of(np.arange(len(self.sample)))
 
 
@@ -129,8 +129,9 @@ def _unfitted(model: PUClassifier, n_jobs: int | None, rng: np.random.RandomStat
     if n_jobs is not None:
         quiet["n_jobs"] = n_jobs
     new: PUClassifier = clone(model)
-    return new.set_params(
+    new.set_params(
         prior=model.prior_,
         random_state=rng.randint(np.iinfo(np.int32).max),
         **{name: value for name, value in quiet.items() if name in known},
     )
+    return new

@@ -74,7 +74,8 @@ function lineChart(parent, spec) {
   function paint() {
     const width = box.clientWidth;
     if (width === 0) return;
-    const left = 46, right = 12, top = 10, bottom = 44;
+    const left = spec.y.hidden ? 12 : 56, right = 14, bottom = 44;
+    const top = (spec.marks ?? []).some((mark) => known(mark.x)) ? 26 : 10;
     const fx = (v) => left + ((v - xs[0]) / (xs[1] - xs[0])) * (width - left - right);
     const fy = (v) => height - bottom - ((Math.min(Math.max(v, ys[0]), ys[1]) - ys[0]) / (ys[1] - ys[0])) * (height - top - bottom);
     scale = { fx, left, right, width };
@@ -95,11 +96,11 @@ function lineChart(parent, spec) {
 
   function frame(fx, fy, width, left, right, top, bottom) {
     const shapes = [];
-    for (const v of ticks(...ys, (height - top - bottom) / 45)) {
+    for (const v of spec.y.hidden ? [] : ticks(...ys, (height - top - bottom) / 45)) {
       shapes.push(svg("line", { class: "grid", x1: left, x2: width - right, y1: fy(v), y2: fy(v) }));
       shapes.push(svg("text", { x: left - 7, y: fy(v) + 4, "text-anchor": "end", text: short(v) }));
     }
-    const xTicks = ticks(...xs, (width - left - right) / 80).filter((v) => !spec.x.whole || Number.isInteger(v));
+    const xTicks = ticks(...xs, (width - left - right) / 60).filter((v) => !spec.x.whole || Number.isInteger(v));
     for (const v of xTicks) {
       shapes.push(svg("text", { x: fx(v), y: height - bottom + 17, "text-anchor": "middle", text: short(v) }));
       shapes.push(svg("line", { class: "grid", x1: fx(v), x2: fx(v), y1: top, y2: height - bottom }));
@@ -122,7 +123,7 @@ function lineChart(parent, spec) {
       for (let i = 1; i < s.x.length; i++) if (Math.abs(s.x[i] - value) < Math.abs(s.x[best] - value)) best = i;
       if (lines.length === 0) lines.push(el("b", { text: `${spec.x.label}: ${short(s.x[best])}` }));
       const range = known(s.low?.[best]) ? ` (${between(s.low[best], s.high[best])})` : "";
-      lines.push(el("div", { text: `${s.name}: ${short(s.y[best])}${range}` }));
+      lines.push(el("div", { text: spec.y.hidden ? s.name : `${s.name}: ${short(s.y[best])}${range}` }));
     }
     tip.replaceChildren(...lines);
     tip.hidden = false;
@@ -180,16 +181,17 @@ function seriesShapes(s, fx, fy, floor) {
 function markShapes(mark, fx, fy, width, left, right, top, floor) {
   if (mark.diagonal) return [svg("line", { class: "mark", x1: fx(0), y1: fy(0), x2: fx(1), y2: fy(1) })];
   if (known(mark.x)) {
-    const x = fx(mark.x), end = x > width * 0.6;
+    const x = fx(mark.x), half = 3.6 * mark.name.length;
+    const at = Math.max(left + half, Math.min(width - right - half, x));
     return [
       svg("line", { class: "mark", x1: x, x2: x, y1: top, y2: floor }),
-      svg("text", { x: x + (end ? -6 : 6), y: top + 12, "text-anchor": end ? "end" : "start", text: mark.name }),
+      svg("text", { class: "name", x: at, y: top - 8, "text-anchor": "middle", text: mark.name }),
     ];
   }
   const y = fy(mark.y);
   return [
     svg("line", { class: "mark", x1: left, x2: width - right, y1: y, y2: y }),
-    svg("text", { x: width - right - 4, y: y - 6, "text-anchor": "end", text: mark.name }),
+    svg("text", { class: "name", x: left + 6, y: y - 7, "text-anchor": "start", text: mark.name }),
   ];
 }
 

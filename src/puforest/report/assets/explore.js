@@ -12,10 +12,8 @@ function showChooser({ thresholds: at, rows }, body) {
   const shown = el("output", { id: "threshold-value", for: "threshold" });
   const costBox = (id) => el("input", { type: "number", id, min: 0, step: "any", value: 1, inputmode: "decimal" });
   const alarm = costBox("cost-alarm"), miss = costBox("cost-miss");
-  const results = el("div", { class: "cards", id: "chosen", "aria-live": "polite" });
-  const advice = el("p", { id: "best" });
+  const results = el("div", { class: "cards four", id: "chosen", "aria-live": "polite" });
   const use = el("button", { type: "button", class: "main", id: "use-best", text: "Use it" });
-  const best = el("div", { class: "best" }, advice, use);
   const curves = el("div", {}, el("h3", { text: "Quality by threshold" }));
   const costs = el("div", {}, el("h3", { text: "Cost by threshold" }));
   body.append(
@@ -23,7 +21,7 @@ function showChooser({ thresholds: at, rows }, body) {
       el("label", { class: "grow" }, el("span", {}, "Threshold: ", shown), slider),
       el("label", {}, "Cost of a false alarm", alarm),
       el("label", {}, "Cost of a missed positive", miss)),
-    results, best, el("div", { class: "pair" }, curves, costs),
+    results, el("div", { class: "pair" }, curves, costs),
     el("p", { class: "small", text: "Costs are for 1,000 rows of the population, in the unit of the two numbers. Click into a chart to move the threshold. Bands are intervals at each threshold by itself." }));
 
   const price = (box) => (box.value.trim() !== "" && Number(box.value) >= 0 ? Number(box.value) : null);
@@ -47,7 +45,8 @@ function showChooser({ thresholds: at, rows }, body) {
     return list.reduce((b, cost, i) => (cost <= least * (1 + 1e-9) && (b < 0 || near(i) < near(b)) ? i : b), -1);
   }
   function show() {
-    const i = index(), list = costList(), range = (name) => `${100 * rows.confidence} % interval ${between(at[`${name}_low`][i], at[`${name}_high`][i])}`;
+    const i = index(), list = costList(), b = list ? bestOf(list) : -1;
+    const range = (name) => interval(at[`${name}_low`][i], at[`${name}_high`][i], rows.confidence);
     shown.textContent = short(at.threshold[i]);
     slider.setAttribute("aria-valuetext", short(at.threshold[i]));
     results.replaceChildren(
@@ -57,11 +56,13 @@ function showChooser({ thresholds: at, rows }, body) {
       card("Flagged of 1,000", short(1000 * at.flagged[i]), `${count(at.flagged_unlabelled[i])} of the unlabelled rows here`),
       card("False alarms of 1,000", short(1000 * at.false_alarms[i]), "rows flagged, but negative"),
       card("Missed of 1,000", short(1000 * at.missed[i]), "positives not flagged"),
-      card("Cost of 1,000 rows", list ? short(list[i]) : UNKNOWN, list ? "expected" : "give two costs of 0 or more"));
-    const b = list ? bestOf(list) : -1;
+      card("Cost of 1,000 rows", list ? short(list[i]) : UNKNOWN, list ? "expected, at this threshold" : "give two costs of 0 or more"));
+    const best = card("Best threshold for the costs", list ? short(at.threshold[b]) : UNKNOWN, list ? `costs ${short(list[b])}` : "give two costs of 0 or more");
+    best.id = "best";
+    best.append(use);
+    results.append(best);
     use.disabled = b < 0 || b === i;
-    advice.textContent = b < 0 ? "Give two costs of 0 or more to find the best threshold." : `Best threshold for these costs: ${short(at.threshold[b])}, at a cost of ${short(list[b])} for 1,000 rows.`;
-    use.onclick = () => { slider.value = b; show(); };
+    use.onclick = () => { slider.value = b; show(); slider.focus(); };
     paintCurves();
     paintCost();
   }
@@ -98,6 +99,7 @@ function showTrees({ trees: t }, body) {
       t.trees.length < t.n_trees ? `To keep the file small, ${t.trees.length} of ${count(t.n_trees)} trees are here. ` : "",
       "Mass is the share of the population in a node. Rows are those that the tree learnt from."));
 
+  const brief = (value) => String(Number(value.toPrecision(3)));
   function facet(tree, i, edge) {
     const mix = el("i");
     mix.style.width = `${100 * (tree.posterior[i] ?? 0)}%`;
@@ -108,7 +110,7 @@ function showTrees({ trees: t }, body) {
       edge ? el("span", { class: "edge", text: edge }) : null,
       el("span", { class: "mix", role: "img", "aria-label": `${percent(tree.posterior[i])} positive` }, mix),
       el("span", { class: "q", text: question }),
-      el("span", { class: "facts", text: `${percent(tree.posterior[i])} positive · mass ${short(tree.w_u[i])}, positive ${short(tree.w_p[i])} · ${count(tree.labelled[i])} labelled, ${count(tree.unlabelled[i])} unlabelled${cut}` }));
+      el("span", { class: "facts", text: `${percent(tree.posterior[i])} positive · mass ${brief(tree.w_u[i])}, positive ${brief(tree.w_p[i])} · ${count(tree.labelled[i])} labelled, ${count(tree.unlabelled[i])} unlabelled${cut}` }));
   }
   function node(tree, i, edge) {
     const left = tree.left[i];

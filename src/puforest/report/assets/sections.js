@@ -6,20 +6,21 @@ const card = (name, value, more, words) =>
   el("div", { class: "card" },
     el("div", { class: "name", text: name }),
     el("div", { class: words ? "value words" : "value", text: value }),
-    el("div", { class: "more", text: more ?? "" }));
+    ...[more ?? []].flat().map((text) => el("div", { class: "more", text })));
 
 const caveat = (item, lead) =>
   el("p", { class: `caveat ${item.level}` }, lead ? el("b", { text: lead }) : null, item.text);
+
+const interval = (low, high, confidence) => [between(low, high), `${100 * confidence} % interval`];
 
 const notesOf = (notes) => (notes ?? []).map((text) => caveat({ level: "note", text }));
 
 function priorCard({ value, source, estimate }) {
   if (source !== "check" && estimate) {
-    const range = between(estimate.low, estimate.high);
-    return card("Prior: share of positives", share(value), `${100 * estimate.confidence} % interval ${range}`);
+    return card("Prior", share(value), interval(estimate.low, estimate.high, estimate.confidence));
   }
-  const more = estimate ? `given; data say ${share(estimate.value)} (${between(estimate.low, estimate.high)})` : "given, taken as exact";
-  return card("Prior: share of positives", share(value), more);
+  const more = estimate ? ["given, taken as exact;", `data say ${between(estimate.low, estimate.high)}`] : "given, taken as exact";
+  return card("Prior", share(value), more);
 }
 
 function showSummary(data, body) {
@@ -29,15 +30,15 @@ function showSummary(data, body) {
     body.append(leadOf(data));
     for (const key of ["pu_precision", "pu_recall", "pu_f1"]) {
       const metric = data.quality.find((m) => m.key === key);
-      cards.push(card(metric.name, share(metric.value), `${100 * rows.confidence} % interval ${between(metric.low, metric.high)}`));
+      cards.push(card(metric.name, share(metric.value), interval(metric.low, metric.high, rows.confidence)));
     }
-    cards.push(card("Rows judged", count(rows.n), `${count(rows.labelled)} labelled, ${count(rows.unlabelled)} unlabelled`));
+    cards.push(card("Rows judged", count(rows.n), [`${count(rows.labelled)} labelled,`, `${count(rows.unlabelled)} unlabelled`]));
   } else {
     body.append(el("p", { class: "lead", text: "This report tells what the model knows by itself. Made with labelled and unlabelled rows, it also tells how good the model is." }));
     if (known(model.oob_risk)) cards.push(card("Error rate, out of bag", share(model.oob_risk), "each row judged by trees that have not seen it"));
   }
-  cards.push(card("Model", model.n_trees === 1 ? "1 tree" : `${count(model.n_trees)} trees`, `${count(model.n_features)} features, depth ${count(model.depth)}`));
-  body.append(el("div", { class: "cards" }, ...cards));
+  cards.push(card(model.n_trees === 1 ? "Tree" : "Trees", count(model.n_trees), [`${count(model.n_features)} features,`, `depth ${count(model.depth)}`]));
+  body.append(el("div", { class: cards.length > 4 ? "cards six" : "cards" }, ...cards));
   const [worst, ...others] = data.caveats;
   body.append(caveat(worst, "The biggest caveat."));
   if (others.length) {
@@ -120,17 +121,17 @@ function showQuality({ quality, rows, model }, body) {
   };
   const line = (m) =>
     el("tr", {},
-      el("th", { scope: "row", text: m.name }),
+      el("th", { scope: "row" }, `${m.name} `, el("span", { class: "small", "aria-label": m.up ? "more is better" : "less is better", text: m.up ? "↑" : "↓" })),
       el("td", { class: "n", text: share(m.value) }),
       el("td", { class: "n", text: between(m.low, m.high) }),
       el("td", { class: "bar-cell" }, whisker(m)),
-      el("td", { class: "says-cell small", text: `${m.says} (${m.up ? "more" : "less"} is better)` }));
+      el("td", { class: "says-cell small", text: m.says }));
   const head = ["", "value", `${100 * rows.confidence} % interval`, "from 0 to 1", "what it is"];
   const classes = ["", "n", "n", "", "says-cell"];
-  body.append(el("div", { class: "wide tall" }, el("table", { id: "metrics" },
+  body.append(el("div", { class: "wide" }, el("table", { id: "metrics" },
     el("thead", {}, el("tr", {}, ...head.map((text, i) => el("th", { scope: "col", class: classes[i], text })))),
     el("tbody", {}, ...quality.map(line)))));
-  body.append(el("p", { class: "small", text: `A row is called positive if its score is above ${rows.threshold}, as predict does. Intervals are about the rows drawn${rows.held_out ? "" : ", not about the models fitted"}; where the prior was estimated they cover its interval too.` }));
+  body.append(el("p", { class: "small", text: `↑ more is better, ↓ less is better. A row is called positive if its score is above ${rows.threshold}, as predict does. Intervals are about the rows drawn${rows.held_out ? "" : ", not about the models fitted"}; where the prior was estimated they cover its interval too.` }));
 }
 
 function showScores({ histogram: h, prior }, body) {
@@ -160,8 +161,11 @@ function showScores({ histogram: h, prior }, body) {
 }
 
 function showReliability({ reliability: r, model }, body) {
-  const word = r.error < 0.05 ? "Scores are close to probabilities here." : "Scores are not probabilities here: use them to rank rows, or calibrate them with PUCalibratedClassifier.";
-  body.append(el("p", {}, `${word} Their mean distance from the diagonal is ${share(r.error)}.`));
+  const groups = r.predicted.length, off = r.predicted.filter((p, i) => p < r.low[i] || p > r.high[i]).length;
+  const word = off === 0
+    ? `In all ${groups} groups the mean score is within the interval of the share of positives: as far as these rows can tell, scores may be read as probabilities.`
+    : `In ${off} of ${groups} groups the mean score is outside the interval of the share of positives: use scores to rank rows, not as probabilities, or calibrate them with PUCalibratedClassifier.`;
+  body.append(el("p", { text: `${word} The calibration error is ${share(r.error)}.` }));
   if (model.voting === "hard") body.append(el("p", { class: "small", text: "This model counts votes of trees (voting=\"hard\"), which tend to be more extreme than probabilities." }));
   lineChart(body, {
     label: "Reliability: share of positives against mean score",
@@ -172,16 +176,18 @@ function showReliability({ reliability: r, model }, body) {
 }
 
 function showFeatures({ importances: f }, body) {
-  const most = Math.max(...f.mean.map((m, i) => m + f.std[i]), 1e-12);
+  // Twice the standard error of the mean over trees.
+  const reach = f.std.map((s) => (2 * s) / Math.sqrt(f.n_trees));
+  const most = Math.max(...f.mean.map((m, i) => m + reach[i]), 1e-12);
   const place = (node, left, width) => {
     node.style.left = `${(100 * Math.max(0, left)) / most}%`;
     node.style.width = `${(100 * Math.max(0, width)) / most}%`;
     return node;
   };
   const rows = f.names.map((name, i) => {
-    const m = f.mean[i], from = Math.max(0, m - f.std[i]);
+    const m = f.mean[i], from = Math.max(0, m - reach[i]);
     const track = el("div", { class: "track" }, place(el("i"), 0, m));
-    if (f.n_trees > 1) track.append(place(el("b"), from, m + f.std[i] - from));
+    if (f.n_trees > 1) track.append(place(el("b"), from, m + reach[i] - from));
     return el("div", { class: "bar" }, el("span", { class: "name", title: name, text: name }), track, el("span", { class: "n", text: short(m) }));
   });
   body.append(el("div", { class: "bars", id: "importances" }, ...rows));
@@ -229,10 +235,11 @@ function showLabels({ scar }, body) {
   body.append(el("p", { text: scar.explanation }), ...notesOf(scar.notes));
   if (!known(scar.p_value)) return;
   const n = scar.simulated.length;
+  body.append(el("p", { class: "small", text: `Each dot is one of ${n} simulations in which labels were drawn fairly. If the data lie far to the right of them, labels are not fair.` }));
   lineChart(body, {
-    label: "Excess of labels: simulations and data", height: 190, x: { label: "excess of labels, in standard deviations", min: Math.min(0, scar.simulated[0]), max: 1.1 * Math.max(scar.statistic, scar.simulated[n - 1]) },
-    y: { label: "share up to here", min: 0, max: 1 },
-    series: [{ name: "simulations with fair labels", colour: "quiet", x: scar.simulated, y: scar.simulated.map((_, i) => (i + 1) / n), dots: true, joined: true }],
+    label: "Excess of labels: simulations and data", height: 110, x: { label: "excess of labels, in standard deviations", min: Math.min(0, scar.simulated[0]), max: 1.1 * Math.max(scar.statistic, scar.simulated[n - 1]) },
+    y: { label: "", min: -1, max: 1, hidden: true },
+    series: [{ name: "simulations with fair labels", colour: "quiet", x: scar.simulated, y: scar.simulated.map(() => 0), dots: true }],
     marks: [{ x: scar.statistic, name: "this data" }],
   });
 }
