@@ -55,8 +55,8 @@ def _stored_folds(cv: Any) -> Any:
     if cv is None or isinstance(cv, str) or check.is_integer(cv):
         return plain("cv", cv)
     warnings.warn(
-        f"cv={cv!r} has no place in a model file: it is stored as None. The loaded model answers "
-        "the same, but a new fit of it takes 5 folds.",
+        f"cv is a {type(cv).__name__}, which a model file does not keep: it is stored as None. The "
+        "loaded model answers the same, but a new fit of it takes 5 folds.",
         stacklevel=4,
     )
     return None

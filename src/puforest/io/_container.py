@@ -140,7 +140,9 @@ def write(path: Path, text: str, arrays: Arrays) -> None:
 
 def _write_synced(path: Path, text: str, arrays: Arrays) -> None:
     path.touch(exist_ok=False)  # OSError if the folder is not there or not ours to write to
+    usual = stat.S_IMODE(path.stat().st_mode)
     save_file(arrays, path, metadata={KEY: text})
+    path.chmod(usual)  # safetensors lets only the owner read
     with path.open("rb+") as file:
         length = int.from_bytes(file.read(LENGTH_BYTES), "little")
         os.fsync(file.fileno())

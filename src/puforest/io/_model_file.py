@@ -59,11 +59,12 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         )
     check_is_fitted(model)
     arrays: container.Arrays = {}
+    calibration = stored_calibration(model, arrays) if calibrated else None
     header = {
         "format_version": FORMAT_VERSION,
         "puforest_version": version("puforest"),
         "model": stored_model(model.estimator_ if calibrated else model, arrays),
-        "calibration": stored_calibration(model, arrays) if calibrated else None,
+        "calibration": calibration,
     }
     try:
         text = json.dumps(header, allow_nan=False, separators=(",", ":"))

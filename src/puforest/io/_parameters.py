@@ -84,9 +84,9 @@ def restored(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     number = Fields("a parameter", value)
-    infinite = float(number.choice("float", ("inf", "-inf")))
+    value = float(number.choice("float", ("inf", "-inf", "nan")))
     number.finish()
-    return infinite
+    return value
 
 
 def checked(name: str, value: Any) -> Any:

@@ -1,0 +1,281 @@
+"""Damage model files in every way and load them: each is refused, or answers as a model does.
+
+python tests/fuzz_model_files.py --files 100000 --seed 0
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import tempfile
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from safetensors import deserialize
+from safetensors.numpy import save
+
+import puforest
+from puforest import (
+    PUDecisionTreeClassifier,
+    PUExtraTreeClassifier,
+    PUExtraTreesClassifier,
+    PURandomForestClassifier,
+)
+from puforest.calibration import PUCalibratedClassifier
+from puforest.prior import PriorEstimatedWarning
+
+MANY_FEATURES = 10**6  # beyond them only the classes of a row or two are asked for
+NUMBERS = [0, -1, 1, 2, 3, 7, 0.5, -0.5, 1e-300, 1e308, np.inf, 2**31, 2**64, 10**40, -(2**63)]
+VALUES = [*NUMBERS, None, True, False, "", "hard", "U5", "object", "int8", "\ud800", [], [0, 1], {}]
+DTYPES = {"F64": "<f8", "I64": "<i8", "I32": "<i4", "U8": "u1"}
+
+
+def originals():
+    """Small files of all kinds, as bytes."""
+    rng = np.random.default_rng(0)
+    y = rng.random(300) < 0.4
+    X = rng.normal(size=(300, 4)) + 1.5 * y[:, None]
+    labelled = (y & (rng.random(300) < 0.5)).astype(int)
+    small = {"n_estimators": 5, "max_depth": 4, "random_state": 0}
+    oob = {"oob_score": True, "n_estimators": 20, "max_depth": 2, "random_state": 0}
+    forest = PURandomForestClassifier(0.5, voting="soft", **oob)
+    named = PURandomForestClassifier(**small)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PriorEstimatedWarning)
+        named.fit(X, labelled)
+    named.feature_names_in_ = np.array(["width", "höhe", "", "d"], dtype=object)
+    models = [
+        named,
+        PUExtraTreesClassifier(0.5, **small).fit(X, np.array(["n", "p"])[labelled]),
+        PUDecisionTreeClassifier(0.5, voting="soft", max_depth=4).fit(X, labelled == 1),
+        PUExtraTreeClassifier(0.5, random_state=0, max_depth=3).fit(X, 2.0 * labelled - 1),
+        forest.fit(X, labelled),
+        PUCalibratedClassifier(forest, cv="oob").fit(X, labelled),
+        PUCalibratedClassifier(forest, cv="oob", method="isotonic").fit(X, labelled),
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.puf"
+        for model in models:
+            model.save(path)
+            yield path.read_bytes()
+
+
+def unpacked(content):
+    """Header and arrays of a file that is as it should be."""
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["puforest"])
+    arrays = {
+        name: np.frombuffer(entry["data"], dtype=DTYPES[entry["dtype"]]).copy()
+        for name, entry in deserialize(content)
+    }
+    return header, arrays
+
+
+def packed(header, arrays):
+    return save(arrays, metadata={"puforest": json.dumps(header)})
+
+
+# Each takes a file and a generator, and gives back another file.
+
+
+def flip_bytes(content, rng):
+    changed = np.frombuffer(content, dtype=np.uint8).copy()
+    length = 8 + int.from_bytes(content[:8], "little")
+    end = length if rng.random() < 0.5 else len(changed)
+    at = rng.integers(end, size=rng.integers(1, 6))
+    changed[at] = rng.integers(256, size=len(at))
+    return changed.tobytes()
+
+
+def cut(content, rng):
+    at = int(rng.integers(len(content)))
+    return content[:at] if rng.random() < 0.7 else content + rng.bytes(1 + at % 50)
+
+
+def move_bytes(content, rng):
+    a, b, n = (int(v) for v in rng.integers(len(content), size=3))
+    n = 1 + n % 64
+    changed = bytearray(content)
+    changed[a : a + n] = content[b : b + n]
+    return bytes(changed)
+
+
+def change_length(content, rng):
+    lengths = [0, 1, 7, 2**20, 2**20 + 1, 2**31, 2**40, 2**63, 2**64 - 1]
+    length = lengths[rng.integers(len(lengths))]
+    return length.to_bytes(8, "little") + content[8:]
+
+
+def change_entry(content, rng):
+    """Where an array is said to be, and what of."""
+    length = int.from_bytes(content[:8], "little")
+    entries = json.loads(content[8 : 8 + length])
+    name = rng.choice(list(entries))
+    change_value(entries[name], rng)
+    text = json.dumps(entries).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + content[8 + length :]
+
+
+def change_header(content, rng):
+    header, arrays = unpacked(content)
+    for _ in range(rng.integers(1, 3)):
+        change_value(header, rng)
+    return packed(header, arrays)
+
+
+def change_value(tree, rng):
+    """Replace, remove or add something somewhere in an object of JSON."""
+    while True:
+        keys = list(tree) if isinstance(tree, dict) else list(range(len(tree)))
+        if not keys:
+            return
+        key = keys[rng.integers(len(keys))]
+        if not isinstance(tree[key], dict | list) or rng.random() < 0.2:
+            break
+        tree = tree[key]
+    what = rng.integers(4)
+    if what == 0 and isinstance(tree, dict):
+        del tree[key]
+    elif what == 1 and isinstance(tree, dict):
+        tree[f"{key}2"] = tree[key]
+    elif what == 2 and isinstance(tree[key], int | float):
+        tree[key] = tree[key] + int(rng.integers(-2, 3))
+    else:
+        tree[key] = copy.copy(VALUES[rng.integers(len(VALUES))])
+
+
+def change_items(content, rng):
+    """A few numbers of an array."""
+    header, arrays = unpacked(content)
+    name = rng.choice(list(arrays))
+    array = arrays[name]
+    if len(array):
+        at = rng.integers(len(array), size=rng.integers(1, 4))
+        array[at] = some_numbers(array, len(at), rng)
+    return packed(header, arrays)
+
+
+def some_numbers(array, n, rng):
+    if array.dtype.kind == "f":
+        strange = [np.nan, np.inf, -np.inf, -0.0, 5e-324, 1e308, -1.0, 1.0, 1 + 1e-9, 0.5]
+        return rng.choice(strange, size=n)
+    near = array[rng.integers(len(array), size=n)].astype(np.int64) + rng.integers(-2, 3, size=n)
+    info = np.iinfo(array.dtype)
+    strange = np.array([info.min, info.max, 0, 1, len(array), len(array) - 1], dtype=object)
+    chosen = near if rng.random() < 0.7 else rng.choice(strange, size=n)
+    return np.clip(chosen, info.min, info.max).astype(array.dtype)
+
+
+def change_arrays(content, rng):
+    """Swap, shorten, lengthen, retype, remove or add whole arrays."""
+    header, arrays = unpacked(content)
+    first, second = rng.choice(list(arrays), size=2)
+    what = rng.integers(6)
+    if what == 0:
+        arrays[first], arrays[second] = arrays[second], arrays[first]
+    elif what == 1:
+        arrays[first] = arrays[first][: rng.integers(len(arrays[first]) + 1)].copy()
+    elif what == 2:
+        arrays[first] = np.concatenate([arrays[first], arrays[first][:3]])
+    elif what == 3:
+        arrays[first] = arrays[first].astype(rng.choice(list(DTYPES.values())))
+    elif what == 4:
+        del arrays[first]
+    else:
+        arrays[f"evidence.{first}"] = arrays[second]
+    return packed(header, arrays)
+
+
+def graft(content, rng, *, others):
+    """The header of one file with arrays of another."""
+    header, arrays = unpacked(content)
+    other_header, other_arrays = unpacked(others[rng.integers(len(others))])
+    if rng.random() < 0.5:
+        arrays |= {name: other_arrays[name] for name in arrays if name in other_arrays}
+    else:
+        part = rng.choice(list(header["model"]))
+        header["model"][part] = other_header["model"].get(part)
+    return packed(header, arrays)
+
+
+DAMAGES = [
+    flip_bytes,
+    cut,
+    move_bytes,
+    change_length,
+    change_entry,
+    change_header,
+    change_items,
+    change_arrays,
+    graft,
+]
+
+
+def damaged(files, rng):
+    """A damaged file and the name of what was done to it."""
+    content = files[rng.integers(len(files))]
+    damage = DAMAGES[rng.integers(len(DAMAGES))]
+    options = {"others": files} if damage is graft else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # numbers beyond the range of a type
+        return damage.__name__, damage(content, rng, **options)
+
+
+def judge(path):
+    """Whether a file is refused, with the right error; a model that is not must answer."""
+    try:
+        model = puforest.load(path)
+    except ValueError as error:
+        if not str(error).startswith(f"{path} is not a puforest model: "):
+            raise
+        return "refused"
+    n = model.n_features_in_
+    X = np.linspace(-2, 2, 2 * n).reshape(2, n)
+    for X_of_type in (X, X.astype(np.float32)):
+        share = model.predict_proba(X_of_type)
+        assert share.shape == (2, 2)
+        assert ((share >= 0) & (share <= 1)).all()
+        assert set(model.predict(X_of_type)) <= set(model.classes_)
+    if n <= MANY_FEATURES:
+        assert "what next" in model.describe()
+    return "loaded"
+
+
+def fuzz(path, n_files, seed):
+    """How many files of each damage were refused and loaded, and the seconds of the slowest."""
+    rng = np.random.default_rng(seed)
+    files = list(originals())
+    counts, slowest = Counter(), 0.0
+    for _ in range(n_files):
+        damage, content = damaged(files, rng)
+        path.write_bytes(content)
+        start = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            counts[damage, judge(path)] += 1
+        slowest = max(slowest, time.perf_counter() - start)
+    return counts, slowest
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--files", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        counts, slowest = fuzz(Path(folder) / "model.puf", args.files, args.seed)
+    for damage in (d.__name__ for d in DAMAGES):
+        refused, loaded = counts[damage, "refused"], counts[damage, "loaded"]
+        print(f"{damage:15}{refused:8} refused{loaded:8} loaded")
+    seconds = time.perf_counter() - start
+    print(f"{args.files} files in {seconds:.0f} s, the slowest in {1000 * slowest:.0f} ms")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,461 @@
+"""Model files: what is saved comes back the same, bit for bit."""
+
+import json
+import os
+import pickle
+import stat
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from numpy.testing import assert_array_equal
+from safetensors.numpy import load_file
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import check_is_fitted
+
+import puforest
+from puforest import (
+    PUDecisionTreeClassifier,
+    PUExtraTreeClassifier,
+    PUExtraTreesClassifier,
+    PURandomForestClassifier,
+)
+from puforest.calibration import PUCalibratedClassifier
+from puforest.io import load_model, save_model, trusted_types
+from puforest.model_selection import PUStratifiedKFold
+from puforest.prior import PriorEstimatedWarning
+
+ESTIMATORS = [
+    PUDecisionTreeClassifier,
+    PUExtraTreeClassifier,
+    PUExtraTreesClassifier,
+    PURandomForestClassifier,
+]
+FORESTS = ESTIMATORS[2:]
+
+
+def small(estimator, **params):
+    if estimator in FORESTS:
+        params = {"n_estimators": 7, **params}
+    return estimator(**{"prior": 0.4, "random_state": 0, **params})
+
+
+def through_file(model, folder, **options):
+    path = folder / "model.puf"
+    model.save(path)
+    return puforest.load(path, **options)
+
+
+def assert_same(model, loaded, X):
+    assert type(loaded) is type(model)
+    assert loaded.get_params().keys() == model.get_params().keys()
+    for X_of_type in (X, X.astype(np.float32)):
+        for answer in ("predict", "predict_proba", "decision_function", "apply"):
+            if hasattr(model, answer):
+                said, expected = (getattr(m, answer)(X_of_type) for m in (loaded, model))
+                assert said.dtype == expected.dtype
+                assert_array_equal(said, expected)
+    assert loaded.prior_ == model.prior_
+    assert loaded.n_features_in_ == model.n_features_in_
+    assert loaded.classes_.dtype == model.classes_.dtype
+    if not isinstance(model, PUCalibratedClassifier):
+        assert loaded.get_params() == model.get_params()
+        assert_array_equal(loaded.feature_importances_, model.feature_importances_)
+        assert_array_equal(loaded.infinite_reductions_, model.infinite_reductions_)
+        assert (loaded._grown_for, loaded._masses) == (model._grown_for, model._masses)
+        other, expected = (m.with_prior(0.7) for m in (loaded, model))
+        assert_array_equal(other.predict_proba(X), expected.predict_proba(X))
+
+
+@pytest.mark.parametrize("voting", ["hard", "soft"])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_loaded_model_is_the_same(estimator, voting, blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(estimator, voting=voting, min_samples_leaf=3).fit(X, labelled)
+    assert_same(model, through_file(model, tmp_path), X)
+    assert_same(model, through_file(model, tmp_path, mmap=False), X)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"risk": "upu", "loss": "logistic", "scenario": "single-training-set"},
+        {"risk": "pn", "prior": None, "max_features": 0.5, "min_samples_leaf": 0.01},
+        {"risk": "pn", "prior": 0.2, "max_leaf_nodes": 9, "max_depth": np.int64(3)},
+        {"prior": np.float32(0.4), "bootstrap": np.bool_(False), "min_risk_reduction": -np.inf},
+        {
+            "oob_score": True,
+            "max_samples": 0.2,
+            "max_unlabeled": 100,
+            "n_jobs": 1,
+            "verbose": False,
+        },
+        {"n_estimators": 1, "max_depth": 1, "min_samples_split": 10_000},
+    ],
+    ids=["upu", "pn", "pn-small", "numpy", "sampled", "one-leaf"],
+)
+def test_parameters_of_all_kinds_come_back(params, blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(PURandomForestClassifier, **params).fit(X, labelled)
+    assert_same(model, through_file(model, tmp_path), X)
+
+
+def test_weights_and_propensities(blobs, tmp_path):
+    X, labelled, _ = blobs
+    weight = np.random.default_rng(0).exponential(size=len(X)) ** 4
+    weight[:50] = 0
+    propensity = np.linspace(0.5, 1, len(X))
+    model = small(PUExtraTreesClassifier, prior=None, scenario="single-training-set")
+    model.fit(X, labelled, weight, propensity=propensity)
+    assert_same(model, through_file(model, tmp_path), X)
+
+
+def test_an_estimated_prior_keeps_what_it_rests_on(blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(PURandomForestClassifier, prior=None)
+    with pytest.warns(PriorEstimatedWarning):
+        model.fit(X, labelled)
+    loaded = through_file(model, tmp_path)
+    assert_same(model, loaded, X)
+    assert loaded.prior is None
+    assert loaded.prior_estimate_ == model.prior_estimate_
+    assert loaded.prior_interval_ == model.prior_interval_
+    evidence, expected = loaded.prior_estimate_.evidence, model.prior_estimate_.evidence
+    assert evidence.keys() == expected.keys()
+    for name, value in expected.items():
+        assert_array_equal(evidence[name], value)
+
+
+def test_out_of_bag_answers_come_back(blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(PURandomForestClassifier, oob_score=True, n_estimators=20).fit(X, labelled)
+    loaded = through_file(model, tmp_path)
+    assert loaded.oob_risk_ == model.oob_risk_
+    assert_array_equal(loaded.oob_decision_function_, model.oob_decision_function_)
+    without = through_file(model.with_prior(0.5), tmp_path)
+    with pytest.raises(AttributeError, match="oob_score=True"):
+        _ = without.oob_risk_
+
+
+@pytest.mark.filterwarnings("ignore:oob_risk_ is nan")
+def test_an_unknown_out_of_bag_risk_comes_back(blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(PUExtraTreesClassifier, oob_score=True, max_unlabeled=50).fit(X, labelled)
+    loaded = through_file(model, tmp_path)
+    assert np.isnan(loaded.oob_risk_)
+    assert_array_equal(loaded.oob_decision_function_, model.oob_decision_function_)
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        np.array([False, True]),
+        np.array([-1, 1], dtype=np.int8),
+        np.array([0, 2**63 + 1], dtype=np.uint64),
+        np.array([1.0, 2.0], dtype=np.float32),
+        np.array(["no", "sí"]),
+        np.array(["no", "yes"], dtype="U20"),
+        np.array(["no", "yes"], dtype=object),
+    ],
+    ids=lambda classes: str(classes.dtype),
+)
+def test_classes_keep_their_type(classes, blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(PUDecisionTreeClassifier).fit(X, classes[labelled])
+    loaded = through_file(model, tmp_path)
+    assert_array_equal(loaded.classes_, classes)
+    assert loaded.predict(X).dtype == classes.dtype
+    assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_names_of_features_come_back(blobs, tmp_path):
+    X, labelled, _ = blobs
+    table = pd.DataFrame(X, columns=["länge", "b", "", "a name, with \0 and \n", "e", "f"])
+    model = small(PUExtraTreesClassifier).fit(table, labelled)
+    loaded = through_file(model, tmp_path)
+    assert_array_equal(loaded.feature_names_in_, table.columns)
+    assert loaded.feature_names_in_.dtype == object
+    assert_array_equal(loaded.predict_proba(table), model.predict_proba(table))
+    with pytest.raises(ValueError, match="feature names should match"):
+        loaded.predict(table[["b", "länge", "", "a name, with \0 and \n", "e", "f"]])
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("cv", ["oob", "prefit", 3])
+def test_calibrated_models(method, cv, blobs, tmp_path):
+    X, labelled, _ = blobs
+    forest = small(PURandomForestClassifier, oob_score=cv == "oob", n_estimators=20, voting="soft")
+    if cv == "prefit":
+        forest.fit(X[::2], labelled[::2])
+    model = PUCalibratedClassifier(forest, method=method, cv=cv).fit(X, labelled)
+    loaded = through_file(model, tmp_path)
+    assert_same(model, loaded, X)
+    assert loaded.scenario_ == model.scenario_
+    assert (loaded.estimator is loaded.estimator_) == (cv == "prefit")
+    assert repr(loaded) == repr(model)
+    if cv != "prefit":
+        again, expected = (clone(m).fit(X, labelled) for m in (loaded, model))
+        assert_array_equal(again.predict_proba(X), expected.predict_proba(X))
+
+
+# What can be done with a loaded model
+
+
+def test_more_trees_can_be_added(blobs, tmp_path):
+    X, labelled, _ = blobs
+    params = {"oob_score": True, "warm_start": True}
+    model = small(PURandomForestClassifier, n_estimators=20, **params).fit(X, labelled)
+    loaded = through_file(model, tmp_path).set_params(n_estimators=30).fit(X, labelled)
+    whole = small(PURandomForestClassifier, n_estimators=30, **params).fit(X, labelled)
+    assert_array_equal(loaded.predict_proba(X), whole.predict_proba(X))
+    assert loaded.oob_risk_ == whole.oob_risk_
+    assert len(loaded.estimators_) == 30
+    with pytest.raises(ValueError, match="does not go with: fit a new forest"):
+        loaded.set_params(loss="savage", n_estimators=40).fit(X, labelled)
+    with pytest.raises(ValueError, match="rows and their sampling must be those of the first fit"):
+        loaded.set_params(loss="quadratic").fit(X[:-1], labelled[:-1])
+
+
+def test_parameters_can_be_set_and_the_model_fitted_anew(blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(PURandomForestClassifier, min_samples_leaf=5).fit(X, labelled)
+    loaded = through_file(model, tmp_path)
+    for m in (model, loaded):
+        m.set_params(voting="soft", n_jobs=2)
+    assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    unfitted = clone(loaded)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(unfitted)
+    assert_array_equal(unfitted.fit(X, labelled).predict_proba(X), model.predict_proba(X))
+    assert_same(model, through_file(loaded, tmp_path), X)
+
+
+def test_loaded_models_can_be_pickled(blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(PUExtraTreesClassifier).fit(X, labelled)
+    assert_same(model, pickle.loads(pickle.dumps(through_file(model, tmp_path))), X)
+
+
+# Files
+
+
+def test_the_same_model_is_the_same_file(blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(PURandomForestClassifier, oob_score=True, n_estimators=20).fit(X, labelled)
+    first, second = tmp_path / "first.puf", tmp_path / "second.puf"
+    model.save(str(first))
+    load_model(first).save(second)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_files_are_safetensors_that_say_what_they_hold(blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(PUExtraTreesClassifier).fit(X, labelled)
+    path = tmp_path / "model.puf"
+    model.save(path)
+    arrays = load_file(path)
+    for name in ("offset", "feature", "threshold", "left", "w_p", "w_u", "n_labelled"):
+        assert_array_equal(arrays[name], getattr(model._forest, name))
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["puforest"])
+    assert header["format_version"] == 1
+    assert header["puforest_version"] == puforest.__version__
+    assert header["model"]["class"] == "PUExtraTreesClassifier"
+    assert header["model"]["rows"] == {"labelled": labelled.sum(), "unlabelled": sum(1 - labelled)}
+
+
+def test_the_trees_are_views_on_the_file(blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(PUExtraTreesClassifier).fit(X, labelled)
+    mapped, read = (through_file(model, tmp_path, mmap=mmap) for mmap in (True, False))
+    for loaded, owner in ((mapped, "mmap"), (read, "ndarray")):
+        base = loaded._forest.w_p
+        while isinstance(base, np.ndarray | memoryview):
+            last = base
+            base = base.base if isinstance(base, np.ndarray) else base.obj
+        assert type(last if base is None else base).__name__ == owner
+        assert not loaded._forest.threshold.flags.writeable
+        assert loaded._forest.threshold.flags.aligned
+
+
+def test_a_model_survives_that_its_file_is_replaced(blobs, tmp_path):
+    X, labelled, _ = blobs
+    path = tmp_path / "model.puf"
+    old = small(PUExtraTreesClassifier).fit(X, labelled)
+    new = small(PUExtraTreesClassifier, n_estimators=2, random_state=1).fit(X, labelled)
+    old.save(path)
+    loaded = load_model(path)
+    new.save(path)
+    assert_same(old, loaded, X)
+    assert_same(new, load_model(path), X)
+    assert [p.name for p in tmp_path.iterdir()] == ["model.puf"]
+
+
+def test_what_was_there_stays_if_saving_fails(blobs, tmp_path, monkeypatch):
+    X, labelled, _ = blobs
+    path = tmp_path / "model.puf"
+    model = small(PUDecisionTreeClassifier).fit(X, labelled)
+    model.save(path)
+
+    def full(*args, **kwargs):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("puforest.io._container.save_file", full)
+    with pytest.raises(OSError, match="no space left"):
+        model.with_prior(0.9).save(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["model.puf"]
+    assert load_model(path).prior_ == 0.4
+
+
+def test_others_may_read_a_file_if_the_user_lets_them(blobs, tmp_path):
+    X, labelled, _ = blobs
+    path = tmp_path / "model.puf"
+    before = os.umask(0o022)
+    try:
+        small(PUDecisionTreeClassifier).fit(X, labelled).save(path)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+def test_folders_that_are_not_there(blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(PUDecisionTreeClassifier).fit(X, labelled)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        model.save(tmp_path / "nowhere" / "model.puf")
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        load_model(tmp_path / "nowhere.puf")
+
+
+# What cannot be stored
+
+
+def test_generators_are_stored_as_none(blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(PURandomForestClassifier, random_state=np.random.RandomState(3))
+    model.fit(X, labelled)
+    with pytest.warns(UserWarning, match="random_state is a RandomState"):
+        model.save(tmp_path / "model.puf")
+    loaded = load_model(tmp_path / "model.puf")
+    assert loaded.random_state is None
+    assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    model.set_params(warm_start=True, n_estimators=9).fit(X, labelled)
+    loaded.set_params(warm_start=True, n_estimators=9).fit(X, labelled)
+    assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_splitters_are_stored_as_none(blobs, tmp_path):
+    X, labelled, _ = blobs
+    splitter = PUStratifiedKFold(3, random_state=1)
+    model = PUCalibratedClassifier(small(PUDecisionTreeClassifier, max_depth=3), cv=splitter)
+    model.fit(X, labelled)
+    with pytest.warns(UserWarning, match="cv is a PUStratifiedKFold, which a model file"):
+        model.save(tmp_path / "model.puf")
+    loaded = load_model(tmp_path / "model.puf")
+    assert loaded.cv is None
+    assert_same(model, loaded, X)
+
+
+def test_only_fitted_models_of_puforest_can_be_saved(blobs, tmp_path):
+    X, labelled, _ = blobs
+    path = tmp_path / "model.puf"
+    with pytest.raises(NotFittedError):
+        PURandomForestClassifier().save(path)
+    with pytest.raises(NotFittedError):
+        PUCalibratedClassifier(PURandomForestClassifier()).save(path)
+    other = LogisticRegression().fit(X, labelled)
+    with pytest.raises(TypeError, match="got sklearn.*LogisticRegression: save other objects with"):
+        save_model(other, path)
+    calibrated = PUCalibratedClassifier(other, cv="prefit", prior=0.4, scenario="case-control")
+    with pytest.raises(TypeError, match="estimator is a LogisticRegression"):
+        calibrated.fit(X, labelled).save(path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_estimators": 0}, "n_estimators must be at least 1, got 0"),
+        ({"voting": "loud"}, "voting must be one of"),
+        ({"min_risk_reduction": float("nan")}, "min_risk_reduction must be a number"),
+        ({"random_state": -1}, "random_state must be None or from 0"),
+    ],
+)
+def test_parameters_that_no_fit_takes_are_not_saved(params, message, blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(PURandomForestClassifier).fit(X, labelled).set_params(**params)
+    with pytest.raises(
+        ValueError, match=f"this PURandomForestClassifier cannot be saved: {message}"
+    ):
+        model.save(tmp_path / "model.puf")
+    assert not (tmp_path / "model.puf").exists()
+
+
+def test_parameters_that_are_objects_are_not_saved(blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(PURandomForestClassifier).fit(X, labelled).set_params(max_depth=object)
+    with pytest.raises(TypeError, match="max_depth=<class 'object'> cannot be stored"):
+        model.save(tmp_path / "model.puf")
+
+
+@pytest.mark.parametrize(
+    ("classes", "error", "message"),
+    [
+        (np.array([1.0, 2.0], dtype=np.longdouble), TypeError, "longdouble|float128"),
+        (np.array(["a", "b"], dtype="U2000"), ValueError, "longer than 1024 characters"),
+    ],
+    ids=["longdouble", "wide"],
+)
+def test_classes_that_a_file_cannot_hold(classes, error, message, blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(PUDecisionTreeClassifier).fit(X, classes[labelled])
+    with pytest.raises(error, match=message):
+        model.save(tmp_path / "model.puf")
+
+
+# Other formats
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("mmap_mode", [None, "r"])
+def test_joblib(estimator, mmap_mode, blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(estimator).fit(X, labelled)
+    joblib.dump(model, tmp_path / "model.joblib")
+    loaded = joblib.load(tmp_path / "model.joblib", mmap_mode=mmap_mode)
+    assert isinstance(loaded._forest.w_p, np.memmap) == (mmap_mode == "r")
+    assert_same(model, loaded, X)
+    assert_same(model, through_file(loaded, tmp_path), X)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_pickle(estimator, blobs):
+    X, labelled, _ = blobs
+    model = small(estimator).fit(X, labelled)
+    assert_same(model, pickle.loads(pickle.dumps(model)), X)
+
+
+def skops_models(X, labelled):
+    for estimator in ESTIMATORS:
+        yield small(estimator, prior=None, risk="pn").fit(X, labelled)
+    with pytest.warns(PriorEstimatedWarning):
+        yield small(PURandomForestClassifier, prior=None).fit(X, labelled)
+    tree = small(PUDecisionTreeClassifier, max_depth=3)
+    for method in ("sigmoid", "isotonic"):
+        yield PUCalibratedClassifier(tree, method=method).fit(X, labelled)
+
+
+def test_skops_needs_to_be_told_of_our_types_and_no_others(blobs):
+    X, labelled, _ = blobs
+    asked = set()
+    for model in skops_models(X, labelled):
+        content = skops.io.dumps(model)
+        asked |= set(skops.io.get_untrusted_types(data=content))
+        loaded = skops.io.loads(content, trusted=trusted_types())
+        assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert asked == set(trusted_types())
