@@ -15,6 +15,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from data import Split, load
+from scipy.stats import spearmanr
 
 from puforest import PUExtraTreesClassifier
 from puforest.datasets import make_pu
@@ -49,7 +50,12 @@ def importances_of_both(
     return mean / np.abs(mean).sum(axis=1, keepdims=True)
 
 
-def unsw_importances(data: Split, out: Path, threads: int) -> None:
+def likeness(pu: np.ndarray, pn: np.ndarray) -> float:
+    """Rank correlation of two importances."""
+    return float(spearmanr(pu, pn).statistic)
+
+
+def unsw_importances(data: Split, out: Path, threads: int) -> str:
     """PU beside PN, features by their importance under PN."""
     table = kept(
         out / "unsw_importances.csv",
@@ -66,9 +72,13 @@ def unsw_importances(data: Split, out: Path, threads: int) -> None:
     figure.suptitle("UNSW-NB15" + (", not the rows of the paper" if data.differs else ""))
     figure.savefig(out / "unsw_importances.svg")
     plt.close(figure)
+    return (
+        "## Importances on UNSW-NB15\n\n![](unsw_importances.svg)\n\n"
+        f"Mean over {DRAWS} draws. Rank correlation of PU with PN: {likeness(*table.T):.2f}."
+    )
 
 
-def mnist_maps(data: Split, out: Path, threads: int, *, normalized: bool) -> None:
+def mnist_maps(data: Split, out: Path, threads: int, *, normalized: bool) -> str:
     """A digit against the others: PU above, PN below."""
     name = "mnist_maps_normalized" if normalized else "mnist_maps"
 
@@ -93,9 +103,18 @@ def mnist_maps(data: Split, out: Path, threads: int, *, normalized: bool) -> Non
                 ax.set_ylabel(kind)
     figure.savefig(out / f"{name}.png", dpi=110)
     plt.close(figure)
+    kind = "Normalised importances" if normalized else "Importances"
+    alike = [likeness(*table[2 * digit : 2 * digit + 2]) for digit in range(10)]
+    important = (table > 0.1 * table.max(axis=1, keepdims=True)).sum(axis=1).mean()
+    return (
+        f"## {kind} of pixels of MNIST\n\n![]({name}.png)\n\nEach digit against the others; "
+        f"lighter is more. Rank correlation of PU with PN: {min(alike):.2f} to {max(alike):.2f}. "
+        f"Pixels with more than a tenth of the largest importance, mean over all maps: "
+        f"{important:.0f}."
+    )
 
 
-def progressive_selection(data: Split, out: Path, threads: int) -> None:
+def progressive_selection(data: Split, out: Path, threads: int) -> str:
     """Accuracy with the best features by risk reduction, and by Gini reduction on P against U."""
 
     def make() -> np.ndarray:
@@ -129,6 +148,12 @@ def progressive_selection(data: Split, out: Path, threads: int) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     figure.savefig(out / "progressive_selection.svg")
     plt.close(figure)
+    area = np.trapezoid(table[:, 1] - table[:, 2], table[:, 0])
+    return (
+        "## The best features only, on UNSW-NB15\n\n![](progressive_selection.svg)\n\n"
+        f"Mean over {DRAWS} draws. Area between the curves, in accuracy as a share of 1 times "
+        f"number of features: {area:+.2f} in favour of risk reduction; the paper has 0.84."
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -139,12 +164,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=out, help="folder of the pictures")
     args = parser.parse_args(arguments)
     args.out.mkdir(parents=True, exist_ok=True)
-    unsw = load("unsw-nb15", args.data)
-    unsw_importances(unsw, args.out, args.threads)
-    progressive_selection(unsw, args.out, args.threads)
-    mnist = load("mnist", args.data)
-    for normalized in (False, True):
-        mnist_maps(mnist, args.out, args.threads, normalized=normalized)
+    unsw, mnist = load("unsw-nb15", args.data), load("mnist", args.data)
+    parts = [
+        "# The paper's figures, drawn again",
+        f"unsw-nb15: {unsw.differs}" if unsw.differs else "",
+        unsw_importances(unsw, args.out, args.threads),
+        *(mnist_maps(mnist, args.out, args.threads, normalized=n) for n in (False, True)),
+        progressive_selection(unsw, args.out, args.threads),
+    ]
+    page = args.out / "figures.md"
+    page.write_text("\n\n".join(part for part in parts if part) + "\n")
+    print(page)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from data import Split
 from filelock import FileLock
 from methods import METHODS, Setting
 from sklearn.metrics import accuracy_score, f1_score
+from sklearn.pipeline import Pipeline
 from tqdm import tqdm
 
 from puforest.datasets import make_pu
@@ -42,6 +43,8 @@ FIELDS = (
     "train_risk",
     "test_risk",
     "fit_seconds",
+    "fit_cpu_seconds",
+    "epochs",
     "threads",
     "machine",
     "versions",
@@ -134,6 +137,11 @@ def zero_one_risk(
     )
 
 
+def last_step(model: Any) -> Any:
+    """The classifier of a pipeline, or the model itself."""
+    return model[-1] if isinstance(model, Pipeline) else model
+
+
 def perform(run: Run, data: Split, threads: int, scratch: Path) -> dict[str, Any]:
     """Draw the labelled rows, fit, test."""
     method = METHODS[run.method]
@@ -149,9 +157,9 @@ def perform(run: Run, data: Split, threads: int, scratch: Path) -> dict[str, Any
         )
     setting = Setting(run.dataset, prior, run.scenario, run.draw, threads, scratch)
     model = method.make(setting)
-    started = time.perf_counter()
+    started, cpu_started = time.perf_counter(), time.process_time()
     model.fit(X, labels)
-    seconds = time.perf_counter() - started
+    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
     predicted = model.predict(data.X_test)
     record = {
         "dataset": run.dataset,
@@ -165,6 +173,8 @@ def perform(run: Run, data: Split, threads: int, scratch: Path) -> dict[str, Any
         "accuracy": accuracy_score(data.y_test, predicted),
         "f1": f1_score(data.y_test, predicted, zero_division=0.0),
         "fit_seconds": seconds,
+        "fit_cpu_seconds": cpu_seconds,
+        "epochs": getattr(last_step(model), "n_iter_", ""),
         "threads": threads,
         "machine": machine(),
         "versions": versions(),

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import comparison
+import figures
 import harness
 import leaderboard
 import numpy as np
@@ -153,3 +154,30 @@ def test_the_leaderboard(tmp_path, toy, monkeypatch):
     assert "Friedman" in text
     assert "<svg" in (tmp_path / "leaderboard.svg").read_text()
     assert text.index("nnPU quadratic") < text.index("NaivePUET")  # the better one comes first
+
+
+def test_the_figures(tmp_path, toy, monkeypatch):
+    rng = np.random.default_rng(0)
+    digits = np.arange(100) % 10
+    images = rng.random((100, 784)).astype(np.float32)
+    images[np.arange(100), 28 * 14 + digits] = 2  # a pixel gives each digit away
+    mnist = Split(images, digits % 2, images, digits % 2, [f"p{i}" for i in range(784)], digits)
+    data = {"unsw-nb15": toy, "mnist": mnist}
+    monkeypatch.setattr(figures, "load", lambda name, folder: data[name])
+    monkeypatch.setattr(figures, "N_LABELLED", 10)
+    monkeypatch.setattr(figures, "DRAWS", 1)
+    figures.main(["--threads", "1", "--out", str(tmp_path)])
+    text = (tmp_path / "figures.md").read_text()
+    for name in ("unsw_importances.svg", "progressive_selection.svg", "mnist_maps.png"):
+        assert f"({name})" in text
+        assert (tmp_path / name).stat().st_size > 1000
+    maps = np.loadtxt(tmp_path / "mnist_maps.csv", delimiter=",", skiprows=1)
+    assert maps.shape == (20, 784)
+    assert maps[1::2].argmax(axis=1).tolist() == [28 * 14 + digit for digit in range(10)]
+    curve = np.loadtxt(tmp_path / "progressive_selection.csv", delimiter=",", skiprows=1)
+    assert curve[:, 0].tolist() == [1, 3]
+    assert curve[:, 1:].min() > 0.6
+    # A second time everything is drawn from what was kept.
+    monkeypatch.setattr(figures, "PUExtraTreesClassifier", None)
+    figures.main(["--threads", "1", "--out", str(tmp_path)])
+    assert (tmp_path / "figures.md").read_text() == text
