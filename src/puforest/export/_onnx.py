@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 from importlib.metadata import version
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def to_onnx(
     ``docs/exports.md`` has the differences of probabilities. The model carries the feature names,
     the prior, the classes, the voting and the version of puforest as metadata.
 
-    It needs onnxruntime 1.20, or another runtime with ``TreeEnsemble`` of ai.onnx.ml 5. NaN and
+    It needs onnxruntime 1.21, or another runtime with ``TreeEnsemble`` of ai.onnx.ml 5. NaN and
     infinity, which puforest refuses, are not refused by runtimes.
 
     Parameters
@@ -122,25 +123,33 @@ def to_onnx(
 
 
 def _ensemble(onnx: Any, model: PUClassifier, within: np.dtype[Any]) -> dict[str, Any]:
-    """The attributes of TreeEnsemble, which numbers inner nodes and leaves apart."""
+    """The attributes of TreeEnsemble, which numbers inner nodes and leaves apart.
+
+    onnxruntime 1.21 to 1.23 take a root whose two children have the same number for a leaf, also
+    where one is an inner node and the other a leaf (its issue 24679), and then take the wrong
+    leaf. So no root here has such children: there are unused leaves before all others, and a tree
+    that is but a leaf becomes a node with two leaves that answer the same.
+    """
     forest = model._forest
+    is_leaf, root = forest.is_leaf, forest.offset[:-1]
     left = left_children(forest)
-    is_leaf = forest.is_leaf.copy()
-    feature, threshold = forest.feature, forest.threshold
-    inner = np.flatnonzero(~is_leaf)
+    inner, leaves = np.flatnonzero(~is_leaf), np.flatnonzero(is_leaf)
     number = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(~is_leaf)) - 1
-    true, false = left[inner], left[inner] + 1
+    n_unused = _first_leaf(left[root[~is_leaf[root]]], number, is_leaf)
+    number[leaves] += n_unused
 
-    # A tree begins with an inner node. For one that is but a leaf, this sends all rows to it.
-    root = forest.offset[:-1]
     bare = root[is_leaf[root]]
-    roots = number[root].copy()
+    roots = number[root]
     roots[is_leaf[root]] = len(inner) + np.arange(len(bare))
-    true, false = np.concatenate([true, bare]), np.concatenate([false, bare])
-    feature = np.concatenate([feature[inner], np.zeros(len(bare), dtype=np.int32)])
-    threshold = np.concatenate([threshold[inner], np.zeros(len(bare))])
+    twins = n_unused + len(leaves) + np.arange(len(bare))
+    goes_left = np.concatenate([left[inner], bare])
+    goes_right = np.concatenate([left[inner] + 1, bare])
+    right_number = np.concatenate([number[left[inner] + 1], twins])
+    feature = np.concatenate([forest.feature[inner], np.zeros(len(bare), dtype=np.int32)])
+    threshold = np.concatenate([forest.threshold[inner], np.zeros(len(bare))])
+    answer = leaf_answers(model)
+    weights = np.concatenate([np.zeros(n_unused), answer[leaves], answer[bare]])
 
-    answer = leaf_answers(model)[is_leaf]
     tensor = onnx.numpy_helper.from_array
     return {
         "n_targets": 1,
@@ -149,13 +158,24 @@ def _ensemble(onnx: Any, model: PUClassifier, within: np.dtype[Any]) -> dict[str
         "nodes_featureids": feature.tolist(),
         "nodes_splits": tensor(rounded_down(threshold, within), "nodes_splits"),
         "nodes_modes": tensor(np.zeros(len(feature), dtype=np.uint8), "nodes_modes"),  # x <= t
-        "nodes_truenodeids": number[true].tolist(),
-        "nodes_trueleafs": is_leaf[true].astype(int).tolist(),
-        "nodes_falsenodeids": number[false].tolist(),
-        "nodes_falseleafs": is_leaf[false].astype(int).tolist(),
-        "leaf_targetids": np.zeros(len(answer), dtype=int).tolist(),
-        "leaf_weights": tensor(answer.astype(within), "leaf_weights"),
+        "nodes_truenodeids": number[goes_left].tolist(),
+        "nodes_trueleafs": is_leaf[goes_left].astype(int).tolist(),
+        "nodes_falsenodeids": right_number.tolist(),
+        "nodes_falseleafs": is_leaf[goes_right].astype(int).tolist(),
+        "leaf_targetids": [0] * len(weights),
+        "leaf_weights": tensor(weights.astype(within), "leaf_weights"),
     }
+
+
+def _first_leaf(
+    left: NDArray[np.int64], number: NDArray[np.int64], is_leaf: NDArray[np.bool_]
+) -> int:
+    """The least number to count leaves from at which no leaf has that of its inner sibling."""
+    mixed = left[is_leaf[left] != is_leaf[left + 1]]
+    leaf = np.where(is_leaf[mixed], mixed, mixed + 1)
+    sibling = 2 * mixed + 1 - leaf
+    taken = set((number[sibling] - number[leaf]).tolist())
+    return next(start for start in count() if start not in taken)
 
 
 def rounded_down(threshold: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:

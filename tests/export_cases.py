@@ -1,0 +1,110 @@
+"""Models of all kinds, and the rows that are hardest to answer alike elsewhere."""
+
+import numpy as np
+
+from puforest import (
+    PUDecisionTreeClassifier,
+    PUExtraTreeClassifier,
+    PUExtraTreesClassifier,
+    PURandomForestClassifier,
+)
+from puforest._model import Forest
+
+# What the columns of the data are made of: thresholds between these are of all magnitudes.
+SCALES = np.array([1.0, 1e-3, 1e300, 1e-310, 1e38, 1e-40])
+LARGEST32 = float(np.finfo(np.float32).max)
+
+KINDS = {
+    "extra-trees": (PUExtraTreesClassifier, {"n_estimators": 30}),
+    "random-forest": (PURandomForestClassifier, {"n_estimators": 12, "min_samples_leaf": 5}),
+    "extra-tree": (PUExtraTreeClassifier, {}),
+    "decision-tree": (PUDecisionTreeClassifier, {"max_leaf_nodes": 20}),
+}
+CODINGS = {
+    "numbers": np.array([0, 1]),
+    "signs": np.array([-1, 1], dtype=np.int8),
+    "reals": np.array([0.0, 1.0]),
+    "truth": np.array([False, True]),
+    "strings": np.array(["unknown", "yes"]),
+    "objects": np.array(["unbekannt", "β-positive"], dtype=object),
+}
+
+
+def data(seed=0, n=240):
+    """PU rows whose columns are of all magnitudes, and their labels as 0 and 1."""
+    rng = np.random.default_rng(seed)
+    positive = rng.random(n) < 0.4
+    X = rng.normal(size=(n, len(SCALES))) + positive[:, None]
+    X[:, 1] = np.round(4 * X[:, 1])  # ties
+    return X * SCALES, (positive & (rng.random(n) < 0.5)).astype(int)
+
+
+def fitted(kind, voting="hard", coding="numbers", seed=0, **params):
+    make, defaults = KINDS[kind]
+    X, labelled = data(seed)
+    given = {"prior": 0.4, "random_state": seed, "voting": voting} | defaults | params
+    return make(**given).fit(X, CODINGS[coding][labelled])
+
+
+def edge_rows(model, dtype, n=2000, seed=1):
+    """Rows with cells at thresholds, next to them, and where floats end."""
+    rng = np.random.default_rng(seed)
+    forest = model._forest
+    columns = []
+    for j in range(forest.n_features):
+        t = forest.threshold[forest.feature == j]
+        with np.errstate(over="ignore", under="ignore"):
+            single = np.clip(t, -LARGEST32, LARGEST32).astype(np.float32)
+        near = [
+            t,
+            np.nextafter(t, np.inf),
+            np.nextafter(t, -np.inf),
+            single,
+            np.nextafter(single, np.float32(np.inf)),
+            np.nextafter(single, np.float32(-np.inf)),
+        ]
+        ends = [0.0, -0.0, 5e-324, -5e-324, 1e-45, -1e-45, 1.2e-38, 1.0, -1.0]
+        ends += [LARGEST32, -LARGEST32, 1.7e308, -1.7e308]
+        columns.append(rng.choice(np.concatenate([*near, ends]), n))
+    X = np.column_stack(columns)
+    largest = float(np.finfo(dtype).max)
+    return np.clip(X, -largest, largest).astype(dtype)
+
+
+def with_trees(model, *trees):
+    """The model with other trees; each is a list of (feature, threshold, left, w_p, w_u)."""
+    feature, threshold, left, w_p, w_u = (
+        np.concatenate([[node[i] for node in tree] for tree in trees]) for i in range(5)
+    )
+    nodes = len(feature)
+    model._forest = Forest(
+        n_features=model.n_features_in_,
+        offset=np.cumsum([0, *(len(tree) for tree in trees)]),
+        feature=feature.astype(np.int32),
+        threshold=threshold.astype(np.float64),
+        left=left.astype(np.int32),
+        w_p=w_p.astype(np.float64),
+        w_u=w_u.astype(np.float64),
+        n_labelled=np.arange(nodes, dtype=np.int32),
+        n_unlabelled=np.arange(nodes, dtype=np.int32),
+    )
+    return model
+
+
+def chain(depth, voting="hard"):
+    """A tree of one long path over one feature: rows with x <= k leave it at step k."""
+    model = PUDecisionTreeClassifier(prior=0.5, voting=voting).fit([[0.0], [1.0]], [0, 1])
+    nodes = []
+    for k in range(depth):
+        mass = 1 - k / (depth + 1)
+        nodes.append((0, float(k), 2 * k + 1, mass / 2, mass))
+        nodes.append((-1, 0.0, -1, (k % 2) / (depth + 1), 1 / (depth + 1)))
+    nodes.append((-1, 0.0, -1, 0.0, 1 / (depth + 1)))
+    return with_trees(model, nodes)
+
+
+def constants(voting="hard"):
+    """A forest of trees with one node each, two of which vote positive."""
+    model = PUExtraTreesClassifier(prior=0.5, voting=voting).fit([[0.0], [1.0]], [0, 1])
+    leaves = [(-1, 0.0, -1, w_p, 1.0) for w_p in (0.2, 0.7, 0.9)]
+    return with_trees(model, *([leaf] for leaf in leaves))
