@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+from pathlib import Path
 from typing import Any
 
 from sklearn import get_config
@@ -46,6 +47,36 @@ class EverydayMixin:
         from puforest._describe import description
 
         return description(self)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        y: Any = None,
+        **options: Any,
+    ) -> Path:
+        """Write a report about the model as one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write, such as "report.html".
+        X : array-like of shape (n_samples, n_features), optional
+            Rows to judge by. Without them, the report tells what the model knows by itself.
+        y : array-like of shape (n_samples,), optional
+            Their PU labels: two values, the larger for labelled rows.
+        **options
+            Further arguments of `puforest.report.write_report`, such as ``held_out=True`` for
+            rows that the model has not seen, ``title`` or ``overwrite``.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+        """
+        from puforest.report import write_report
+
+        return write_report(self, path, X, y, **options)
 
     def __str__(self) -> str:
         from puforest._describe import hint

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest import _validation as check
-from puforest._base import PUClassifier
 from puforest.diagnostics import LEAST_ROWS, ScarTest, scar_test
 from puforest.prior import PriorEstimate, estimate_prior
 from puforest.report import _model_part as of_model
@@ -20,6 +19,7 @@ from puforest.report import _quality as of_quality
 from puforest.report._caveats import caveats
 from puforest.report._prior import interval_of, prior_part, sensitivity_part
 from puforest.report._rows import Judged, LabelledRows
+from puforest.report._subject import Subject
 
 MOST_SCAR_ROWS = 2000
 
@@ -51,19 +51,19 @@ class Prior:
 
 
 def find_prior(
-    model: PUClassifier,
+    subject: Subject,
     given: PriorEstimate | None,
     rows: LabelledRows | None,
     n_jobs: int | None,
     rng: np.random.RandomState,
 ) -> Prior:
     if given is not None:
-        return Prior(model.prior_, given, "given")
-    if hasattr(model, "prior_estimate_"):
-        return Prior(model.prior_, model.prior_estimate_, "fit")
+        return Prior(subject.prior, given, "given")
+    if hasattr(subject.forest, "prior_estimate_"):
+        return Prior(subject.prior, subject.forest.prior_estimate_, "fit")
     # Of very few rows no method says anything, and propensities tell more than any of them.
     if rows is None or rows.propensity is not None or _rows_of_a_kind(rows) < LEAST_ROWS:
-        return Prior(model.prior_, None, "given")
+        return Prior(subject.prior, None, "given")
     estimate = estimate_prior(
         rows.X,
         rows.y,
@@ -72,11 +72,11 @@ def find_prior(
         n_jobs=n_jobs,
         random_state=rng,
     )
-    return Prior(model.prior_, estimate, "check")
+    return Prior(subject.prior, estimate, "check")
 
 
 def collect(
-    model: PUClassifier,
+    subject: Subject,
     names: list[str],
     X: NDArray[Any] | None,
     rows: LabelledRows | None,
@@ -89,16 +89,16 @@ def collect(
 ) -> dict[str, Any]:
     """The data of the page; sections without data are not there."""
     data: dict[str, Any] = {
-        "model": of_model.model_part(model),
+        "model": of_model.model_part(subject),
         "prior": prior_part(prior.value, prior.estimate, prior.source),
-        "importances": of_model.importance_part(model, names),
-        "trees": of_model.tree_part(model, names),
-        "parameters": of_model.parameter_part(model),
+        "importances": of_model.importance_part(subject.forest, names),
+        "trees": of_model.tree_part(subject.forest, names),
+        "parameters": of_model.parameter_part(subject),
         "versions": of_model.version_part(),
     }
     if X is not None:
         weight = None if rows is None else rows.sample.population
-        data["dependence"] = of_model.dependence_part(model, X, names, weight, rng)
+        data["dependence"] = of_model.dependence_part(subject, X, names, weight, rng)
     quality = scar = None
     if rows is not None and judged is not None:
         interval = prior.interval_for(rows)
@@ -110,9 +110,10 @@ def collect(
         data["thresholds"] = of_quality.threshold_table(*shared, interval)
         data["histogram"] = of_quality.score_histogram(*shared)
         data["reliability"] = of_quality.reliability(*shared, interval)
-        with _noted() as notes:
-            data["sensitivity"] = sensitivity_part(judged, rows, prior.value, prior.estimate)
-        data["sensitivity"]["notes"] = notes
+        if not subject.calibrated:  # the map to probabilities is for one prior
+            with _noted() as notes:
+                data["sensitivity"] = sensitivity_part(judged, rows, prior.value, prior.estimate)
+            data["sensitivity"]["notes"] = notes
         with _noted() as notes:
             scar = _scar(rows, names, prior.value, n_simulations, n_jobs, rng)
         data["scar"] = _scar_part(scar, notes, rows)

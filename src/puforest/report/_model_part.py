@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from scipy.stats.mstats import mquantiles
 
 import puforest
-from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._model import LEAF, Forest
 from puforest.inspection import importances, partial_dependence
 from puforest.inspection._importances import feature_names as names_of
+from puforest.report._subject import Subject
 from puforest.risk import posterior
 
 Array = NDArray[np.float64]
@@ -60,7 +60,7 @@ def importance_part(model: PUClassifier, names: list[str]) -> dict[str, Any]:
 
 
 def dependence_part(
-    model: PUClassifier, X: NDArray[Any], names: list[str], weight: Array | None, rng: Any
+    subject: Subject, X: NDArray[Any], names: list[str], weight: Array | None, rng: Any
 ) -> dict[str, Any]:
     """Partial dependence on the most important features, over some rows of the population."""
     rows = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
@@ -68,13 +68,13 @@ def dependence_part(
         rows = np.sort(rng.choice(rows, MOST_ROWS, replace=False))
     X, weights = X[rows], None if weight is None else weight[rows]
     curves, left_out = [], []
-    for i in importances(model).order[:MOST_DEPENDENCES].tolist():
+    for i in importances(subject.forest).order[:MOST_DEPENDENCES].tolist():
         ends = _percentiles(X[:, i])
         if ends is None:
             left_out.append(names[i])
             continue
         found = partial_dependence(
-            model, X, i, sample_weight=weights, grid_resolution=GRID, percentiles=ends
+            subject.model, X, i, sample_weight=weights, grid_resolution=GRID, percentiles=ends
         )
         curves.append({"name": names[i], "x": found.grid[0], "y": found.average})
     return {"curves": curves, "left_out": left_out, "n_rows": len(rows)}
@@ -144,17 +144,27 @@ def _nodes(tree: Forest, most: int) -> dict[str, Any]:
 # Parameters
 
 
-def parameter_part(model: PUClassifier) -> list[dict[str, Any]]:
-    """The parameters, and which are not at their defaults."""
-    defaults = inspect.signature(type(model)).parameters
+def parameter_part(subject: Subject) -> list[dict[str, Any]]:
+    """The parameters by class, and which are not at their defaults."""
     return [
         {
-            "name": name,
-            "value": repr(value),
-            "changed": repr(value) != repr(defaults[name].default),
+            "class": type(layer).__name__,
+            "parameters": [
+                {
+                    "name": name,
+                    "value": repr(value),
+                    "changed": repr(value) != repr(_default(layer, name)),
+                }
+                for name, value in layer.get_params(deep=False).items()
+                if name != "estimator"  # which follows
+            ],
         }
-        for name, value in model.get_params(deep=False).items()
+        for layer in subject.layers
     ]
+
+
+def _default(layer: Any, name: str) -> Any:
+    return inspect.signature(type(layer)).parameters[name].default
 
 
 def version_part() -> list[tuple[str, str]]:
@@ -168,21 +178,21 @@ def version_part() -> list[tuple[str, str]]:
     ]
 
 
-def model_part(model: PUClassifier) -> dict[str, Any]:
+def model_part(subject: Subject) -> dict[str, Any]:
     """Shape of the model, and what it learnt from."""
-    forest = model._forest
+    model, forest = subject.forest, subject.forest._forest
     part: dict[str, Any] = {
-        "class": type(model).__name__,
+        "class": " of ".join(type(layer).__name__ for layer in subject.layers),
         "n_trees": forest.n_trees,
         "n_leaves": forest.n_leaves(),
         "depth": forest.depth(),
         "n_features": forest.n_features,
         "labelled": int(forest.n_labelled[0]),
         "unlabelled": int(forest.n_unlabelled[0]),
-        "scenario": model._grown_for.scenario,
+        "scenario": subject.scenario,
         "risk": model._grown_for.risk,
         "loss": model._grown_for.loss,
-        "voting": check.one_of("voting", model.voting, ("hard", "soft")),
+        "hard_votes": model.voting == "hard" and not subject.calibrated,
     }
     if hasattr(model, "oob_risk_"):
         part["oob_risk"] = model.oob_risk_

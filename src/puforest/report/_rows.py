@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 
 from puforest import _validation as check
-from puforest._base import PUClassifier
 from puforest._sample import PUSample, pu_sample
 from puforest.model_selection import PUStratifiedKFold
+from puforest.report._subject import Subject
 
 Array = NDArray[np.float64]
 
@@ -86,19 +84,12 @@ class Judged:
     """
 
     scores: Array
-    parts: list[tuple[PUClassifier, NDArray[np.intp]]]
+    parts: list[tuple[Any, NDArray[np.intp]]]
     held_out: bool
 
 
-def without_names(model: PUClassifier) -> PUClassifier:
-    """A view of the model that takes arrays where it was fitted to a table."""
-    plain = copy.copy(model)
-    plain.__dict__.pop("feature_names_in_", None)
-    return plain
-
-
 def judge(
-    model: PUClassifier,
+    subject: Subject,
     rows: LabelledRows,
     *,
     held_out: bool,
@@ -112,26 +103,17 @@ def judge(
     Equal rows share a fold: else one would be learnt from while the other is judged.
     """
     if held_out:
-        return Judged(model.predict_proba(rows.X)[:, 1], [(model, np.arange(len(rows.X)))], True)
+        everything = np.arange(len(rows.X))
+        return Judged(_score(subject.model, rows.X), [(subject.model, everything)], True)
     scores = np.empty(len(rows.X))
     parts = []
     splitter = PUStratifiedKFold(cv, random_state=rng, group_copies=True)
     for train, test in splitter.split(rows.X, rows.y):
-        part = _unfitted(model, n_jobs, rng).fit(rows.X[train], rows.y[train], **rows.of(train))
-        scores[test] = part.predict_proba(rows.X[test])[:, 1]
+        part = subject.unfitted(n_jobs, rng).fit(rows.X[train], rows.y[train], **rows.of(train))
+        scores[test] = _score(part, rows.X[test])
         parts.append((part, test))
     return Judged(scores, parts, False)
 
 
-def _unfitted(model: PUClassifier, n_jobs: int | None, rng: np.random.RandomState) -> PUClassifier:
-    known = model.get_params(deep=False)
-    quiet: dict[str, Any] = {"oob_score": False, "warm_start": False, "verbose": 0}
-    if n_jobs is not None:
-        quiet["n_jobs"] = n_jobs
-    new: PUClassifier = clone(model)
-    new.set_params(
-        prior=model.prior_,
-        random_state=rng.randint(np.iinfo(np.int32).max),
-        **{name: value for name, value in quiet.items() if name in known},
-    )
-    return new
+def _score(model: Any, X: NDArray[Any]) -> Array:
+    return np.asarray(model.predict_proba(X)[:, 1])

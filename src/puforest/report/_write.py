@@ -10,20 +10,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import validate_data
 
 from puforest import _validation as check
-from puforest._base import PUClassifier
-from puforest.inspection._importances import require_forest
 from puforest.prior import PriorEstimate
 from puforest.report._collect import collect, find_prior
 from puforest.report._model_part import checked_names
 from puforest.report._page import page
-from puforest.report._rows import LabelledRows, judge, labelled_rows, without_names
+from puforest.report._rows import LabelledRows, judge, labelled_rows
+from puforest.report._subject import Subject, subject_of
 
 
 def write_report(
-    model: PUClassifier,
+    model: Any,
     path: str | os.PathLike[str],
     X: check.MatrixLike = None,
     y: ArrayLike | None = None,
@@ -49,7 +48,7 @@ def write_report(
     Parameters
     ----------
     model : estimator
-        A fitted forest or tree of puforest.
+        A fitted forest or tree of puforest, or a `PUCalibratedClassifier` of one.
     path : str or path-like
         The file to write, such as "report.html".
     X : array-like of shape (n_samples, n_features), optional
@@ -98,26 +97,24 @@ def write_report(
     ...     file.name, 20_000 < file.stat().st_size < 2_000_000
     ('mushrooms.html', True)
     """
-    require_forest("model", model)
-    check_is_fitted(model)
+    subject = subject_of(model)
     check.boolean("held_out", held_out)
     file = _target(path, check.boolean("overwrite", overwrite))
     check.integer("n_simulations", n_simulations, 0)
     names = checked_names(feature_names, model, X)
-    table = None if X is None else model._validated(X)
-    rows = _judging_rows(model, table, y, sample_weight, propensity)
+    table = None if X is None else _table(model, X)
+    rows = _judging_rows(subject, table, y, sample_weight, propensity)
     rng = check.random_state(random_state)
-    plain = without_names(model)
     judged = None
     if rows is not None:
-        judged = judge(plain, rows, held_out=held_out, cv=cv, n_jobs=n_jobs, rng=rng)
+        judged = judge(subject, rows, held_out=held_out, cv=cv, n_jobs=n_jobs, rng=rng)
     data = collect(
-        plain,
+        subject,
         names,
         table,
         rows,
         judged,
-        find_prior(model, prior_estimate, rows, n_jobs, rng),
+        find_prior(subject, prior_estimate, rows, n_jobs, rng),
         n_simulations=n_simulations,
         n_jobs=n_jobs,
         rng=rng,
@@ -129,8 +126,15 @@ def write_report(
     return file
 
 
+def _table(model: Any, X: check.MatrixLike) -> NDArray[Any]:
+    """X as an array, with the columns that the model was fitted to."""
+    with check.data_errors("X"):
+        table: NDArray[Any] = validate_data(model, X, dtype=check.real_dtype(X), reset=False)
+    return table
+
+
 def _judging_rows(
-    model: PUClassifier,
+    subject: Subject,
     X: NDArray[Any] | None,
     y: ArrayLike | None,
     sample_weight: ArrayLike | None,
@@ -142,7 +146,7 @@ def _judging_rows(
         return None
     if X is None:
         raise ValueError("y was given without X: give the rows too, or neither")
-    if model._grown_for.risk == "pn":
+    if subject.forest._grown_for.risk == "pn":
         raise ValueError(
             "risk='pn' takes the rows as fully labelled: leave y out, and judge predictions by "
             "scikit-learn's metrics"
@@ -150,7 +154,7 @@ def _judging_rows(
     return labelled_rows(
         X,
         y,
-        scenario=model._grown_for.scenario,
+        scenario=subject.scenario,
         sample_weight=sample_weight,
         propensity=propensity,
     )

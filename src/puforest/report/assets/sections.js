@@ -166,7 +166,7 @@ function showReliability({ reliability: r, model }, body) {
     ? `In all ${groups} groups the mean score is within the interval of the share of positives: as far as these rows can tell, scores may be read as probabilities.`
     : `In ${off} of ${groups} groups the mean score is outside the interval of the share of positives: use scores to rank rows, not as probabilities, or calibrate them with PUCalibratedClassifier.`;
   body.append(el("p", { text: `${word} The calibration error is ${share(r.error)}.` }));
-  if (model.voting === "hard") body.append(el("p", { class: "small", text: "This model counts votes of trees (voting=\"hard\"), which tend to be more extreme than probabilities." }));
+  if (model.hard_votes) body.append(el("p", { class: "small", text: "This model counts votes of trees (voting=\"hard\"), which tend to be more extreme than probabilities." }));
   lineChart(body, {
     label: "Reliability: share of positives against mean score",
     x: { label: "mean score of a group of rows", min: 0, max: 1 }, y: { label: "share of positives", min: 0, max: 1 },
@@ -244,11 +244,11 @@ function showLabels({ scar }, body) {
   });
 }
 
-function showParameters({ parameters, versions, model }, body) {
+function showParameters({ parameters, versions }, body) {
   const table = (head, rows) => el("table", {}, el("thead", {}, el("tr", {}, ...head.map((text) => el("th", { scope: "col", text })))), el("tbody", {}, ...rows));
-  const params = parameters.map((p) => el("tr", {}, el("th", { scope: "row", text: p.name }), el("td", {}, p.changed ? el("strong", {}, el("code", { text: p.value })) : el("code", { text: p.value }))));
+  const lines = (layer) => layer.parameters.map((p) => el("tr", {}, el("th", { scope: "row", text: p.name }), el("td", {}, p.changed ? el("strong", {}, el("code", { text: p.value })) : el("code", { text: p.value }))));
   const rows = versions.map(([name, value]) => el("tr", {}, el("th", { scope: "row", text: name }), el("td", { text: value })));
   body.append(el("div", { class: "pair" },
-    el("div", {}, el("h3", { text: model.class }), table(["parameter", "value"], params)),
+    el("div", {}, ...parameters.flatMap((layer) => [el("h3", { text: layer.class }), table(["parameter", "value"], lines(layer))])),
     el("div", {}, el("h3", { text: "Versions at the time of the report" }), table(["what", "version"], rows))));
 }

@@ -1,0 +1,98 @@
+"""What a report is about: a forest, alone or within a classifier that calibrates it."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from puforest._base import PUClassifier
+from puforest.calibration import PUCalibratedClassifier
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A fitted model that takes arrays, whatever it was fitted to.
+
+    Attributes
+    ----------
+    model : estimator
+        What answers.
+    forest : PUClassifier
+        What it is made of: the model itself, unless that is a calibrated one.
+    """
+
+    model: Any
+    forest: PUClassifier
+
+    @property
+    def calibrated(self) -> bool:
+        return self.model is not self.forest
+
+    @property
+    def prior(self) -> float:
+        return float(self.model.prior_)
+
+    @property
+    def scenario(self) -> str:
+        return str(self.model.scenario_ if self.calibrated else self.forest._grown_for.scenario)
+
+    @property
+    def layers(self) -> list[Any]:
+        """The model and, if it is another one, the forest."""
+        return [self.model, self.forest] if self.calibrated else [self.model]
+
+    def unfitted(self, n_jobs: int | None, rng: np.random.RandomState) -> Any:
+        """A model of the same kind for the same prior, without what a fold does not need."""
+        if getattr(self.model, "cv", None) == "prefit":
+            raise ValueError(
+                "PUCalibratedClassifier(cv='prefit') cannot be fitted to folds: give rows that it "
+                "has not seen, with held_out=True"
+            )
+        new = clone(self.model)
+        wanted: dict[str, Any] = {
+            "prior": self.prior,
+            "random_state": rng.randint(np.iinfo(np.int32).max),
+            "warm_start": False,
+            "verbose": 0,
+        }
+        if n_jobs is not None:
+            wanted["n_jobs"] = n_jobs
+        if not self.calibrated:
+            wanted["oob_score"] = False
+        for layer in (new, new.estimator) if self.calibrated else (new,):
+            known = layer.get_params(deep=False)
+            layer.set_params(**{name: value for name, value in wanted.items() if name in known})
+        return new
+
+
+def subject_of(model: Any) -> Subject:
+    """The model without the names of its features, and the forest in it."""
+    forest = getattr(model, "estimator_", None)
+    if isinstance(model, PUCalibratedClassifier):
+        check_is_fitted(model)
+    else:
+        forest = model
+    if not isinstance(forest, PUClassifier):
+        raise TypeError(
+            "model must be a forest or tree of puforest, or a PUCalibratedClassifier of one, got "
+            f"{model!r}"
+        )
+    check_is_fitted(forest)
+    plain = _without_names(forest)
+    if forest is model:
+        return Subject(plain, plain)
+    calibrated = _without_names(model)
+    calibrated.estimator_ = plain
+    return Subject(calibrated, plain)
+
+
+def _without_names(estimator: Any) -> Any:
+    """A view that takes arrays where the estimator was fitted to a table."""
+    plain = copy.copy(estimator)
+    plain.__dict__.pop("feature_names_in_", None)
+    return plain
