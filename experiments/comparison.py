@@ -6,7 +6,7 @@ import html
 from pathlib import Path
 
 from harness import Results
-from tables import LEAST, MEASURES, SDS, Cell, Table
+from tables import LEAST, MEASURES, SDS, Cell, Table, reversed_pairs
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -19,13 +19,19 @@ th:first-child, td:first-child { text-align: left; }
 """
 
 
+USUAL_DRAWS = 5
+
+
 def shown(cell: Cell) -> str:
     """Paper / ours / difference in standard deviations."""
     digits = 3 if cell.measure == "fit_seconds" else 2
     paper = f"{cell.paper.mean:.2f} ({cell.paper.sd:.2f})" if cell.paper else "—"
     if not len(cell.ours):
         return f"{paper} / — "
-    ours = f"{cell.mean:.{digits}f} ({cell.sd:.{digits}f})"
+    draws = f", {len(cell.ours)} draws" if 1 < len(cell.ours) < USUAL_DRAWS else ""
+    ours = f"{cell.mean:.{digits}f} ({cell.sd:.{digits}f}{draws})"
+    if len(cell.ours) == 1:
+        ours = f"{cell.mean:.{digits}f} (1 draw)"
     if cell.measure not in LEAST or cell.in_sds is None:
         return f"{paper} / {ours}"
     return f"{paper} / {ours} / {cell.in_sds:+.1f} sd"
@@ -33,21 +39,49 @@ def shown(cell: Cell) -> str:
 
 def about(table: Table, results: Results) -> list[str]:
     """Remarks under a table: what differs and why, where data are not the paper's."""
+    differs = {r["dataset"]: r["differs"] for r in results.lines() if r["differs"]}
     remarks = []
     for measure in table.paper:
         for row in table.cells(measure, results):
-            for cell in row:
-                if cell.differs:
-                    why = table.explained.get(f"{cell.dataset}: {cell.method}")
-                    why = why or table.explained.get(cell.dataset) or "not explained"
-                    remarks.append(
-                        f"{cell.dataset}, {cell.method}, {MEASURES[measure]}: paper "
-                        f"{cell.paper.mean:g}, ours {cell.mean:.2f}. {why}"
-                    )
+            if row[0].dataset in differs:
+                if measure in ("accuracy", "f1"):
+                    remarks.append(about_order(row))
+                continue
+            remarks += [
+                f"{cell.dataset}, {cell.method}, {MEASURES[measure]}: paper "
+                f"{cell.paper.mean:g}, ours {cell.mean:.2f}: {table.why(cell)}"
+                for cell in row
+                if cell.differs
+            ]
     remarks += [f"{name}: {text}" for name, text in table.notes.items()]
-    differs = {r["dataset"]: r["differs"] for r in results.lines() if r["differs"]}
     remarks += [f"{name}: {differs[name]}" for name in table.datasets if name in differs]
-    return remarks
+    return remarks + about_epochs(table, results)
+
+
+def about_order(row: list[Cell]) -> str:
+    """Where data differ, whether the paper's order of methods holds."""
+    where = f"{row[0].dataset}, {MEASURES[row[0].measure]}"
+    swapped = reversed_pairs(row)
+    if not swapped:
+        return f"{where}: the data differ; the paper's order of methods holds."
+    pairs = "; ".join(f"{second} is better than {first}" for first, second in swapped)
+    return f"{where}: the data differ, and against the paper's order {pairs}."
+
+
+def about_epochs(table: Table, results: Results) -> list[str]:
+    """How long networks were trained."""
+    epochs: dict[tuple[str, str], list[int]] = {}
+    for line in results.lines():
+        if line["method"] in table.methods and line.get("epochs"):
+            epochs.setdefault((line["dataset"], line["method"]), []).append(int(line["epochs"]))
+    by_data: dict[str, list[str]] = {}
+    for (dataset, method), counts in epochs.items():
+        span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+        by_data.setdefault(dataset, []).append(f"{method} {span}")
+    return [
+        f"{dataset}, epochs where the paper has 200: {', '.join(texts)}."
+        for dataset, texts in by_data.items()
+    ]
 
 
 def setups(results: Results) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ MEASURES = {
 }
 # How far apart a cell may be: sds of the paper, or this much if that is more.
 SDS = 2.0
+# The paper rounds to two digits: what it prints as 0.00 may be as large as this.
+ROUNDED = 0.005
 LEAST = {"accuracy": 1.0, "f1": 1.0, "train_risk": 0.01, "test_risk": 0.01}
 
 
@@ -60,8 +63,8 @@ class Cell:
         """The difference in standard deviations, those of both together."""
         if self.paper is None or not len(self.ours):
             return None
-        sd = float(np.hypot(self.paper.sd, self.sd))
-        return (self.mean - self.paper.mean) / sd if sd > 0 else None
+        sd = float(np.hypot(max(self.paper.sd, ROUNDED), self.sd))
+        return (self.mean - self.paper.mean) / sd
 
     @property
     def differs(self) -> bool:
@@ -70,6 +73,23 @@ class Cell:
             return False
         allowed = max(SDS * self.paper.sd, LEAST[self.measure])
         return abs(self.mean - self.paper.mean) > allowed + 1e-9
+
+
+def reversed_pairs(row: list[Cell]) -> list[tuple[str, str]]:
+    """Methods of which the paper's first is the better one and ours the other, neither by chance.
+
+    Apart are means that differ by more than two standard deviations of both and a point.
+    """
+
+    def apart(a: Number, b: Number) -> bool:
+        return a.mean - b.mean > max(SDS * float(np.hypot(a.sd, b.sd)), LEAST[row[0].measure])
+
+    known = [(c.method, c.paper, Number(c.mean, c.sd)) for c in row if c.paper and len(c.ours)]
+    return [
+        (first, second)
+        for (first, paper_1, ours_1), (second, paper_2, ours_2) in permutations(known, 2)
+        if apart(paper_1, paper_2) and apart(ours_2, ours_1)
+    ]
 
 
 @dataclass(frozen=True)
@@ -104,6 +124,16 @@ class Table:
             for run in self._row(dataset)
             for draw in range(self.draws_of.get(dataset, self.draws))
         ]
+
+    def why(self, cell: Cell) -> str:
+        """What is known about a cell that differs, the most special remark first."""
+        keys = (
+            f"{cell.dataset}: {cell.method}: {cell.measure}",
+            f"{cell.dataset}: {cell.method}",
+            f"{cell.method}: {cell.measure}",
+            cell.dataset,
+        )
+        return next((self.explained[key] for key in keys if key in self.explained), "not explained")
 
     def cells(self, measure: str, results: Results) -> list[list[Cell]]:
         """Rows of cells, a data set each: all that the paper or we have."""

@@ -1,5 +1,6 @@
 """The harness of the experiments: nothing is run twice or lost, and differences are flagged."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import comparison
@@ -10,9 +11,9 @@ import numpy as np
 import pytest
 import reproduce
 from data import Split
-from harness import Results, Run, perform_all
+from harness import FIELDS, Results, Run, perform_all
 from methods import METHODS
-from tables import Cell, Number, Table
+from tables import Cell, Number, Table, reversed_pairs
 
 PAPER = Path(reproduce.__file__).parent / "paper"
 CONFIGS = sorted(PAPER.glob("*.toml"))
@@ -110,9 +111,51 @@ def test_what_differs_is_flagged(paper, ours, differs):
     assert ("sd" in comparison.shown(cell)) == (paper is not None and len(ours) > 0)
 
 
-def test_the_report(tmp_path, toy):
+def test_what_the_paper_prints_as_zero_is_rounded():
+    cell = Cell("mnist", "uPU quadratic", "test_risk", Number(0.49, 0.0), np.array([0.4926] * 2))
+    assert cell.in_sds == pytest.approx(0.0026 / 0.005)
+
+
+@pytest.mark.parametrize(
+    ("ours", "swapped"),
+    [
+        ([[70.0, 70.2], [80.0, 80.2]], [("a", "b")]),
+        ([[70.0, 70.2], [70.4, 70.6]], []),  # within a point
+        ([[60.0, 80.0], [72.0, 72.2]], []),  # within two standard deviations
+        ([[80.0, 80.2], [70.0, 70.2]], []),
+    ],
+)
+def test_order_of_methods(ours, swapped):
+    papers = [Number(90.0, 0.1), Number(85.0, 0.1)]
+    row = [
+        Cell("20news", method, "accuracy", paper, np.array(values))
+        for method, paper, values in zip("ab", papers, ours, strict=True)
+    ]
+    row.append(Cell("20news", "c", "accuracy", None, np.array([1.0])))
+    assert reversed_pairs(row) == swapped
+    text = comparison.about_order(row)
+    assert ("b is better than a" in text) == bool(swapped)
+    assert ("order of methods holds" in text) == (not swapped)
+
+
+def test_draws_and_epochs_are_told(tmp_path):
+    cell = Cell("mnist", "nnPU net", "accuracy", None, np.array([90.0]))
+    assert "(1 draw)" in comparison.shown(cell)
     results = Results(tmp_path / "runs.csv")
-    perform_all(RUNS, results, lambda name: toy, threads=1)
+    for draw, epochs in enumerate((12, 30)):
+        results.add(
+            dict.fromkeys(FIELDS, 0) | {"method": "nnPU net", "draw": draw} | {"epochs": epochs}
+        )
+    table = Table("nets", "Nets", ["mnist"], ["nnPU net"], 2)
+    assert comparison.about_epochs(table, results) == [
+        "0, epochs where the paper has 200: nnPU net 12 to 30."
+    ]
+
+
+@pytest.mark.parametrize("differs", ["", "not the paper's"])
+def test_the_report(tmp_path, toy, differs):
+    results = Results(tmp_path / "runs.csv")
+    perform_all(RUNS, results, lambda name: replace(toy, differs=differs), threads=1)
     table = Table(
         "toys",
         "Toys <&>",
@@ -127,9 +170,11 @@ def test_the_report(tmp_path, toy):
     text = (tmp_path / "report.md").read_text()
     assert "10.00 (0.10) / " in text
     assert text.count("⚠") == 2
-    assert "not explained" in text
-    assert "it is a toy" in text
-    assert "toy: a toy" in text
+    # Where data differ, cells need no explanation, and the order of methods is what counts.
+    assert ("not explained" in text) == (not differs)
+    assert ("it is a toy" in text) == (not differs)
+    assert ("toy: not the paper's" in text) == bool(differs)
+    assert ("nnPU quadratic is better than NaivePUET" in text) == bool(differs)
     html = (tmp_path / "report.html").read_text()
     assert "Toys &lt;&amp;&gt;" in html
     assert html.count('class="apart"') == 2
