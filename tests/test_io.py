@@ -369,7 +369,7 @@ def test_only_fitted_models_of_puforest_can_be_saved(blobs, tmp_path):
     with pytest.raises(NotFittedError):
         PUCalibratedClassifier(PURandomForestClassifier()).save(path)
     other = LogisticRegression().fit(X, labelled)
-    with pytest.raises(TypeError, match="got sklearn.*LogisticRegression: save other objects with"):
+    with pytest.raises(TypeError, match="LogisticRegression: save other objects with"):
         save_model(other, path)
     calibrated = PUCalibratedClassifier(other, cv="prefit", prior=0.4, scenario="case-control")
     with pytest.raises(TypeError, match="estimator is a LogisticRegression"):
@@ -389,9 +389,7 @@ def test_only_fitted_models_of_puforest_can_be_saved(blobs, tmp_path):
 def test_parameters_that_no_fit_takes_are_not_saved(params, message, blobs, tmp_path):
     X, labelled, _ = blobs
     model = small(PURandomForestClassifier).fit(X, labelled).set_params(**params)
-    with pytest.raises(
-        ValueError, match=f"this PURandomForestClassifier cannot be saved: {message}"
-    ):
+    with pytest.raises(ValueError, match=f"Classifier cannot be saved: {message}"):
         model.save(tmp_path / "model.puf")
     assert not (tmp_path / "model.puf").exists()
 
