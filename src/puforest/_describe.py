@@ -21,7 +21,7 @@ RISKS = {
     "pn": "PN, that of ordinary supervised learning",
 }
 
-# What to call next, by call.
+# What `predict_proba` is, by voting.
 ANSWERS = {
     "hard": "share of the trees that vote positive",
     "soft": "mean share of positives in the leaves",
@@ -32,25 +32,22 @@ def description(model: Any) -> str:
     """All about a model."""
     name = type(model).__name__
     if not is_fitted(model):
-        return f"{name}: not fitted yet\n\n{_calls(_first_calls(model))}"
-    trees, about = model, []
-    if not isinstance(model, PUClassifier):
-        trees = model.estimator_
-        about = [("calibration", _calibration(model))]
+        return f"{name}: not fitted yet\n\n{_calls(FIRST_CALLS)}"
+    trees = getattr(model, "estimator_", model)
+    about = [("calibration", _calibration(model))] if trees is not model else []
     if isinstance(trees, PUClassifier):
         about += _about_trees(trees)
     width = max(len(title) for title, _ in about)
     lines = [f"{title:<{width}}  {text}" for title, text in about]
-    kind = _kind(trees) if trees is model else f"{type(trees).__name__} of {_kind(trees)}"
-    head = f"{name}: {kind}, fitted"
-    return "\n".join([head, "", *lines, "", "what next", _calls(_next_calls(model))])
+    head = f"{name}: {_kind(model)}, fitted"
+    return "\n".join([head, "", *lines, "", "what next", _calls(_next_calls(model, trees))])
 
 
 def hint(model: Any) -> str:
     """One line about a model and what to call next."""
     if not is_fitted(model):
         return "Not fitted yet: fit(X, y) with 1 in y for labelled and 0 for unlabelled rows."
-    known = f"Fitted: {_kind(getattr(model, 'estimator_', model))}, prior {model.prior_:.3g}."
+    known = f"Fitted: {_kind(model)}, prior {model.prior_:.3g}."
     return f"{known} Next: describe() for details, predict_proba(X), save('model.puf')."
 
 
@@ -59,10 +56,12 @@ def is_fitted(model: Any) -> bool:
     return hasattr(model, "classes_")
 
 
-def _kind(trees: Any) -> str:
-    if not isinstance(trees, PUClassifier):
-        return type(trees).__name__
-    n = trees._forest.n_trees
+def _kind(model: Any) -> str:
+    if not isinstance(model, PUClassifier):
+        trees = model.estimator_
+        name = type(trees).__name__
+        return f"{name} of {_kind(trees)}" if isinstance(trees, PUClassifier) else name
+    n = model._forest.n_trees
     return "one tree" if n == 1 else f"{n:,} trees"
 
 
@@ -142,38 +141,27 @@ def _bytes(size: float) -> str:
     return f"{size:.3g} GB"
 
 
-def _first_calls(model: Any) -> list[tuple[str, str]]:
-    return [
-        ("model.fit(X, y)", "y: 1 for labelled positives, 0 for unlabelled rows"),
-        ("puforest.prior.estimate_prior(X, y)", "the share of positives, if you do not know it"),
-        ("puforest.datasets.make_pu(X, y)", "PU data to try it on, out of data with classes"),
-    ]
+FIRST_CALLS = [
+    ("model.fit(X, y)", "y: 1 for labelled positives, 0 for unlabelled rows"),
+    ("puforest.prior.estimate_prior(X, y)", "the share of positives, if you do not know it"),
+]
 
 
-def _next_calls(model: Any) -> list[tuple[str, str]]:
-    trees = isinstance(model, PUClassifier)
-    share = ANSWERS[model.voting] if trees else "probability of being positive"
-    return [
+def _next_calls(model: Any, trees: Any) -> list[tuple[str, str]]:
+    share = ANSWERS[model.voting] if trees is model else "probability of being positive"
+    calls = [
         ("model.predict(X)", f"classes, {' or '.join(map(repr, model.classes_.tolist()))}"),
         ("model.predict_proba(X)[:, 1]", share),
-        _judging_call(model),
-        ("model.save('model.puf')", "puforest.load('model.puf') brings it back"),
     ]
-
-
-def _judging_call(model: Any) -> tuple[str, str]:
-    trees = getattr(model, "estimator_", model)
-    if isinstance(trees, PUClassifier) and trees._grown_for.risk == "pn":
-        return "model.score(X, y)", "accuracy, on rows held out"
-    scenario = model.scenario_ if trees is not model else trees._grown_for.scenario
-    return (
-        "puforest.metrics.pu_classification_report(\n"
-        f"      y, model.predict(X), prior={model.prior_:.3g}, scenario={scenario!r}\n"
-        "  )",
-        "",
-    )
+    if not isinstance(trees, PUClassifier):
+        return calls
+    if trees._grown_for.risk == "pn":
+        calls.append(("model.score(X, y)", "accuracy, on rows held out"))
+    else:
+        calls.append(("model.report('report.html', X, y)", "how good it is, on rows held out"))
+    return [*calls, ("model.save('model.puf')", "puforest.load('model.puf') brings it back")]
 
 
 def _calls(calls: list[tuple[str, str]]) -> str:
-    width = max(len(call) for call, what in calls if what)
-    return "\n".join(f"  {call:<{width}}  {what}".rstrip() for call, what in calls)
+    width = max(len(call) for call, _ in calls)
+    return "\n".join(f"  {call:<{width}}  {what}" for call, what in calls)

@@ -1,0 +1,189 @@
+"""What models say about themselves."""
+
+import html
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_html_repr
+
+import puforest
+from puforest import (
+    PUDecisionTreeClassifier,
+    PUExtraTreesClassifier,
+    PURandomForestClassifier,
+)
+from puforest.calibration import PUCalibratedClassifier
+from puforest.prior import PriorEstimatedWarning
+
+
+@pytest.fixture
+def table(blobs):
+    X, labelled, _ = blobs
+    return pd.DataFrame(X, columns=["first", "second", "third", "x", "y", "z"]), labelled
+
+
+def line(model, title):
+    return re.search(rf"^{title} +(.*)$", model.describe(), re.MULTILINE)[1]
+
+
+def test_a_forest_says_what_it_is(table):
+    X, labelled = table
+    model = PURandomForestClassifier(0.4, n_estimators=20, oob_score=True, random_state=0)
+    model.fit(X, labelled)
+    assert model.describe().startswith("PURandomForestClassifier: 20 trees, fitted\n")
+    n = labelled.sum()
+    assert line(model, "learnt from") == f"{n} labelled and {600 - n} unlabelled rows, 6 features"
+    assert line(model, "scenario").startswith("case-control")
+    assert line(model, "risk") == "nnPU, the non-negative PU risk, with the quadratic loss"
+    assert line(model, "prior") == "0.4, given"
+    nodes, leaves = f"{len(model._forest.feature):,}", f"{model.get_n_leaves():,}"
+    trees = line(model, "trees")
+    assert trees.startswith(f"20 with {nodes} nodes, {leaves} of them leaves; ")
+    assert f"up to {model.get_depth()} splits deep" in trees
+    size = (40 * len(model._forest.feature) + 8 * 21) / 1000
+    assert trees.endswith(f" {size:.3g} kB")
+    assert line(model, "out-of-bag risk").startswith(f"{model.oob_risk_:.4g},")
+
+
+def test_important_features_are_named_with_their_shares(table):
+    X, labelled = table
+    model = PUExtraTreesClassifier(0.4, n_estimators=20, max_depth=4, random_state=0)
+    said = line(model.fit(X, labelled), "important")
+    share = model.feature_importances_ / model.feature_importances_.sum()
+    named = re.findall(r"(\w+) (\d+) %", said)
+    assert [name for name, _ in named] == [X.columns[i] for i in np.argsort(-share)[:5]]
+    assert [int(percent) for _, percent in named] == [
+        round(100 * s) for s in np.sort(-share)[:5] * -1
+    ]
+    unnamed = line(model.fit(X.to_numpy(), labelled), "important")
+    assert unnamed.startswith("x")
+    assert "first" not in unnamed
+
+
+def test_a_model_without_splits(table):
+    X, labelled = table
+    model = PUDecisionTreeClassifier(0.4, min_samples_split=10_000).fit(X, labelled)
+    assert line(model, "important") == "no feature: no split reduces the risk"
+    assert model.describe().startswith("PUDecisionTreeClassifier: one tree, fitted")
+
+
+def test_where_the_prior_comes_from(table):
+    X, labelled = table
+    model = PURandomForestClassifier(n_estimators=5, random_state=0)
+    with pytest.warns(PriorEstimatedWarning):
+        model.fit(X, labelled)
+    low, high = model.prior_interval_
+    expected = f"{model.prior_:.4g}, estimated by bbe (90 % interval {low:.3g} to {high:.3g})"
+    assert line(model, "prior") == expected
+    assert line(model.with_prior(0.7), "prior") == "0.7, given"
+    single = clone(model).set_params(scenario="single-training-set")
+    single.fit(X, labelled, propensity=np.full(600, 0.5))
+    assert line(single, "prior") == f"{single.prior_:.4g}, from the propensities"
+    supervised = clone(model).set_params(risk="pn").fit(X, labelled)
+    assert line(supervised, "prior") == f"{supervised.prior_:.4g}, from the classes"
+    assert " positive and " in line(supervised, "learnt from")
+    assert "scenario" not in supervised.describe()
+
+
+def what_next(model):
+    """The calls that a description ends with, and what it says that they do."""
+    return re.findall(r"^  (\S.*?)  +(.*)$", model.describe(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
+@pytest.mark.parametrize("risk", ["nnpu", "pn"])
+def test_the_calls_it_names_can_be_called(risk, scenario, table, tmp_path, monkeypatch):
+    X, y = table
+    forest = PURandomForestClassifier(
+        0.4, risk=risk, scenario=scenario, n_estimators=10, max_depth=3, random_state=0
+    )
+    models = [forest.fit(X, y)]
+    if risk == "nnpu":
+        models.append(PUCalibratedClassifier(forest, cv=3).fit(X, y))
+    for i, model in enumerate(models):
+        (tmp_path / str(i)).mkdir()
+        monkeypatch.chdir(tmp_path / str(i))
+        calls = what_next(model)
+        assert len(calls) == 4
+        for call, _ in calls:
+            eval(call, {"model": model, "X": X, "y": y})
+        *_, (_, loading) = calls
+        loaded = eval(loading.removesuffix(" brings it back"), {"puforest": puforest})
+        assert repr(loaded) == repr(model)
+
+
+@pytest.mark.filterwarnings("ignore::puforest.prior.PriorEstimatedWarning")
+def test_the_calls_it_names_before_the_fit_can_be_called(table):
+    X, y = table
+    model = PURandomForestClassifier(n_estimators=5, random_state=0)
+    for call, _ in what_next(model):
+        eval(call, {"model": model, "puforest": puforest, "X": X, "y": y})
+    assert "not fitted" not in model.describe()
+
+
+def test_before_the_fit_it_says_how_to_fit():
+    model = PURandomForestClassifier(0.4)
+    assert model.describe().startswith("PURandomForestClassifier: not fitted yet\n")
+    assert "model.fit(X, y)" in model.describe()
+    assert str(model).startswith(f"{model!r}\nNot fitted yet: fit(X, y)")
+
+
+def test_a_calibrated_model_tells_of_its_forest(table):
+    X, labelled = table
+    forest = PUExtraTreesClassifier(0.4, n_estimators=10, max_depth=3, random_state=0)
+    model = PUCalibratedClassifier(forest, cv=3, prior=0.5)
+    assert "not fitted yet" in model.describe()
+    model.fit(X, labelled)
+    head = "PUCalibratedClassifier: PUExtraTreesClassifier of 10 trees, fitted\n"
+    assert model.describe().startswith(head)
+    assert line(model, "calibration") == "sigmoid, for a prior of 0.5 and case-control rows"
+    assert line(model, "prior") == "0.4, given"
+    other = LogisticRegression().fit(X, labelled)
+    model = PUCalibratedClassifier(other, cv="prefit", prior=0.4, scenario="case-control")
+    model.fit(X, labelled)
+    assert model.describe().startswith("PUCalibratedClassifier: LogisticRegression, fitted\n")
+    assert "probability of being positive" in model.describe()
+
+
+def test_printing_tells_what_to_call_next(table):
+    X, labelled = table
+    model = PUExtraTreesClassifier(0.4, n_estimators=1234, max_depth=1, random_state=0)
+    plain = repr(model)
+    model.fit(X, labelled)
+    assert repr(model) == plain, "scikit-learn's own, whether fitted or not"
+    first, second = str(model).rsplit("\n", 1)
+    assert first == plain
+    assert second.startswith("Fitted: 1,234 trees, prior 0.4. Next: describe() ")
+
+
+def test_notebooks_show_the_diagram_and_what_to_call_next(table):
+    X, labelled = table
+    model = PUExtraTreesClassifier(0.4, n_estimators=5, random_state=0)
+    for fitted in (False, True):
+        if fitted:
+            model.fit(X, labelled)
+        hint = f"<pre>{html.escape(str(model).splitlines()[-1])}</pre>"
+        bundle = model._repr_mimebundle_()
+        assert bundle["text/plain"] == str(model)
+        for shown in (bundle["text/html"], model._repr_html_()):
+            assert shown.endswith(hint)
+            diagram = shown.removesuffix(hint)
+            number = re.compile(r"sk-container-id-\d+|sk-estimator-id-\d+")
+            assert number.sub("", diagram) == number.sub("", estimator_html_repr(model))
+    with config_context(display="text"):
+        assert model._repr_mimebundle_() == {"text/plain": str(model)}
+        assert not hasattr(model, "_repr_html_")
+
+
+def test_a_pipeline_shows_its_diagram(table):
+    X, labelled = table
+    pipeline = make_pipeline(StandardScaler(), PUDecisionTreeClassifier(0.4)).fit(X, labelled)
+    assert "PUDecisionTreeClassifier" in pipeline._repr_html_()
+    assert "Next:" not in repr(pipeline)
