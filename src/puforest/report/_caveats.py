@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from puforest.diagnostics import SIGNIFICANT, ScarTest
-from puforest.metrics import ClassificationReport
+from puforest.metrics import ClassificationReport, PriorMismatchWarning
 from puforest.prior import PriorEstimate
 from puforest.report._prior import holds
 
@@ -18,6 +18,12 @@ WIDE = 0.2
 
 SERIOUS, NOTE = "serious", "note"
 
+NO_NEGATIVE = (
+    "No negative was ever seen. All this presumes that the labelled rows are a fair sample of the "
+    "positives. Fifty unlabelled rows, drawn at random and checked by hand, say more than any "
+    "estimate."
+)
+
 
 def caveats(
     *,
@@ -25,76 +31,40 @@ def caveats(
     estimate: PriorEstimate | None,
     source: str,
     quality: ClassificationReport | None,
+    mismatch: PriorMismatchWarning | None,
     held_out: bool,
     sensitivity: dict[str, Any] | None,
     scar: ScarTest | None,
 ) -> list[dict[str, str]]:
     """Caveats with their level, the serious ones first."""
-    found = list(_caveats(prior, estimate, source, quality, held_out, sensitivity, scar))
+    found = [
+        *_of_quality(quality, mismatch),
+        *_of_prior(prior, estimate),
+        *_of_labels(scar),
+        *_of_sensitivity(sensitivity, estimate),
+        (NOTE, NO_NEGATIVE),
+        *_of_source(source, estimate),
+        *_of_folds(quality, held_out),
+    ]
     found.sort(key=lambda caveat: caveat[0] != SERIOUS)
     return [{"level": level, "text": text} for level, text in found]
 
 
-def _caveats(
-    prior: float,
-    estimate: PriorEstimate | None,
-    source: str,
-    quality: ClassificationReport | None,
-    held_out: bool,
-    sensitivity: dict[str, Any] | None,
-    scar: ScarTest | None,
+def _of_quality(
+    quality: ClassificationReport | None, mismatch: PriorMismatchWarning | None
 ) -> Iterator[tuple[str, str]]:
-    if quality is not None and quality.trivial:
+    if quality is None:
+        return
+    if quality.trivial:
         yield SERIOUS, f"The classifier is trivial: {quality.trivial.message}"
-    if estimate is not None and not holds(estimate, prior):
-        low, high = estimate.interval
-        yield (
-            SERIOUS,
-            f"The model uses a prior of {prior:.3f}, but the estimate from data is "
-            f"{estimate.value:.3f}, between {low:.3f} and {high:.3f}. Precision and F1 scale with "
-            "the prior.",
-        )
-    if scar is not None and scar.p_value <= SIGNIFICANT:
-        yield SERIOUS, scar.explanation
-    if quality is not None and quality.n_labelled < FEW_LABELLED:
+    if mismatch is not None:
+        yield SERIOUS, f"Prior and data contradict each other. {mismatch}"
+    if quality.n_labelled < FEW_LABELLED:
         yield (
             SERIOUS,
             f"Only {quality.n_labelled} labelled rows: all estimates are rough, as their intervals "
             "show.",
         )
-    if quality is not None:
-        yield from _wide(quality)
-    if sensitivity is not None and estimate is not None:
-        yield from _flips(sensitivity, estimate)
-    if quality is not None:
-        yield from ((NOTE, note) for note in quality.notes)
-    if source == "given" and estimate is None:
-        yield (
-            NOTE,
-            f"The prior, {prior:.3f}, was given and is taken as exact. No interval here covers an "
-            "error in it.",
-        )
-    if source == "check":
-        yield (
-            NOTE,
-            "The prior was given and is taken as exact in all intervals. The estimate next to it "
-            "is a check from the rows of this report.",
-        )
-    yield (
-        NOTE,
-        "No negative was ever seen. All this presumes that the labelled rows are a fair sample of "
-        "the positives. Fifty unlabelled rows, drawn at random and checked by hand, say more than "
-        "any estimate.",
-    )
-    if quality is not None and not held_out:
-        yield (
-            NOTE,
-            "Rows were judged by models of the same kind that had not seen them, each fitted to "
-            "a part of the data. The model itself has seen more rows, and may be a little better.",
-        )
-
-
-def _wide(quality: ClassificationReport) -> Iterator[tuple[str, str]]:
     for key, name in (("pu_precision", "Precision"), ("pu_recall", "Recall")):
         found = quality.metrics[key]
         if found.high - found.low > WIDE:
@@ -103,9 +73,35 @@ def _wide(quality: ClassificationReport) -> Iterator[tuple[str, str]]:
                 f"{name} is not known well: it may be anything from {found.low:.2f} to "
                 f"{found.high:.2f}.",
             )
+    if quality.notes and mismatch is None:
+        yield (
+            NOTE,
+            "Some estimates had to be clipped to what is possible, or could not be made: the "
+            "section on quality tells which, and why.",
+        )
 
 
-def _flips(sensitivity: dict[str, Any], estimate: PriorEstimate) -> Iterator[tuple[str, str]]:
+def _of_prior(prior: float, estimate: PriorEstimate | None) -> Iterator[tuple[str, str]]:
+    if estimate is not None and not holds(estimate, prior):
+        low, high = estimate.interval
+        yield (
+            SERIOUS,
+            f"The model uses a prior of {prior:.3f}, but the estimate from data is "
+            f"{estimate.value:.3f}, between {low:.3f} and {high:.3f}. Precision and F1 scale with "
+            "the prior.",
+        )
+
+
+def _of_labels(scar: ScarTest | None) -> Iterator[tuple[str, str]]:
+    if scar is not None and scar.p_value <= SIGNIFICANT:
+        yield SERIOUS, scar.explanation
+
+
+def _of_sensitivity(
+    sensitivity: dict[str, Any] | None, estimate: PriorEstimate | None
+) -> Iterator[tuple[str, str]]:
+    if sensitivity is None or estimate is None:
+        return
     low, high = estimate.interval
     priors = np.asarray(sensitivity["priors"])
     inside = (priors >= low) & (priors <= high)
@@ -115,4 +111,24 @@ def _flips(sensitivity: dict[str, Any], estimate: PriorEstimate) -> Iterator[tup
             NOTE,
             f"Up to {flipped:.0%} of the rows would be called otherwise if the prior were another "
             f"one between {low:.3f} and {high:.3f}.",
+        )
+
+
+def _of_source(source: str, estimate: PriorEstimate | None) -> Iterator[tuple[str, str]]:
+    if source == "given" and estimate is None:
+        yield NOTE, "The prior was given and is taken as exact. No interval covers an error in it."
+    if source == "check":
+        yield (
+            NOTE,
+            "The prior was given and is taken as exact in all intervals. The estimate next to it "
+            "is a check from the rows of this report.",
+        )
+
+
+def _of_folds(quality: ClassificationReport | None, held_out: bool) -> Iterator[tuple[str, str]]:
+    if quality is not None and not held_out:
+        yield (
+            NOTE,
+            "Rows were judged by models of the same kind that had not seen them, each fitted to "
+            "a part of the data. The model itself has seen more rows, and may be a little better.",
         )

@@ -18,7 +18,7 @@ from puforest.report import _model_part as of_model
 from puforest.report import _quality as of_quality
 from puforest.report._caveats import caveats
 from puforest.report._prior import interval_of, prior_part, sensitivity_part
-from puforest.report._rows import Judged, LabelledRows
+from puforest.report._rows import LabelledRows, Scored
 from puforest.report._subject import Subject
 
 MOST_SCAR_ROWS = 2000
@@ -80,7 +80,7 @@ def collect(
     names: list[str],
     X: NDArray[Any] | None,
     rows: LabelledRows | None,
-    judged: Judged | None,
+    scored: Scored | None,
     prior: Prior,
     *,
     n_simulations: int,
@@ -99,20 +99,22 @@ def collect(
     if X is not None:
         weight = None if rows is None else rows.sample.population
         data["dependence"] = of_model.dependence_part(subject, X, names, weight, rng)
-    quality = scar = None
-    if rows is not None and judged is not None:
+    quality = scar = mismatch = None
+    if rows is not None and scored is not None:
         interval = prior.interval_for(rows)
         with _noted():  # the report holds what it warns of
-            quality = of_quality.classification(rows, judged.scores, prior.value, interval)
-        data["rows"] = _row_part(rows, judged)
+            quality = of_quality.classification(rows, scored.scores, prior.value, interval)
+        data["rows"] = _row_part(rows, scored)
         data["quality"] = of_quality.metric_table(quality)
-        shared = (rows, judged.scores, prior.value)
+        data["quality_notes"] = quality.notes
+        shared = (rows, scored.scores, prior.value)
+        mismatch = of_quality.clear_mismatch(*shared)
         data["thresholds"] = of_quality.threshold_table(*shared, interval)
         data["histogram"] = of_quality.score_histogram(*shared)
         data["reliability"] = of_quality.reliability(*shared, interval)
         if not subject.calibrated:  # the map to probabilities is for one prior
             with _noted() as notes:
-                data["sensitivity"] = sensitivity_part(judged, rows, prior.value, prior.estimate)
+                data["sensitivity"] = sensitivity_part(scored, rows, prior.value, prior.estimate)
             data["sensitivity"]["notes"] = notes
         with _noted() as notes:
             scar = _scar(rows, names, prior.value, n_simulations, n_jobs, rng)
@@ -122,7 +124,8 @@ def collect(
         estimate=prior.estimate,
         source=prior.source,
         quality=quality,
-        held_out=judged is not None and judged.held_out,
+        mismatch=mismatch,
+        held_out=scored is not None and scored.held_out,
         sensitivity=data.get("sensitivity"),
         scar=scar,
     )
@@ -135,7 +138,7 @@ def _rows_of_a_kind(rows: LabelledRows) -> int:
     return int(min(np.count_nonzero(labelled), np.count_nonzero(~labelled)))
 
 
-def _row_part(rows: LabelledRows, judged: Judged) -> dict[str, Any]:
+def _row_part(rows: LabelledRows, scored: Scored) -> dict[str, Any]:
     labelled = rows.sample.labelled
     return {
         "n": len(labelled),
@@ -143,8 +146,8 @@ def _row_part(rows: LabelledRows, judged: Judged) -> dict[str, Any]:
         "unlabelled": int(np.count_nonzero(~labelled)),
         "weighted": rows.weight is not None,
         "propensity": rows.propensity is not None,
-        "held_out": judged.held_out,
-        "folds": len(judged.parts),
+        "held_out": scored.held_out,
+        "folds": len(scored.parts),
         "threshold": of_quality.THRESHOLD,
         "confidence": of_quality.CONFIDENCE,
     }

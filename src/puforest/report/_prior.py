@@ -12,7 +12,7 @@ from puforest._sample import pu_sample
 from puforest.model_selection import prior_sensitivity
 from puforest.prior import PriorEstimate
 from puforest.report._evidence import evidence_chart
-from puforest.report._rows import Judged, LabelledRows
+from puforest.report._rows import LabelledRows, Scored
 
 Array = NDArray[np.float64]
 
@@ -55,16 +55,16 @@ def prior_part(prior: float, estimate: PriorEstimate | None, source: str) -> dic
 
 
 def sensitivity_part(
-    judged: Judged, rows: LabelledRows, prior: float, estimate: PriorEstimate | None
+    scored: Scored, rows: LabelledRows, prior: float, estimate: PriorEstimate | None
 ) -> dict[str, Any]:
     """Shares and metrics by prior: means over the models that have judged rows.
 
     Models answer for other priors with the same trees, on rows that they have not seen.
     """
-    priors = _priors(judged, rows, prior, estimate)
+    priors = _priors(scored, rows, prior, estimate)
     found = [
         prior_sensitivity(model, rows.X[test], rows.y[test], priors=priors, **rows.of(test))
-        for model, test in judged.parts
+        for model, test in scored.parts
     ]
 
     def mean(name: str) -> Array:
@@ -76,7 +76,7 @@ def sensitivity_part(
 
 
 def _priors(
-    judged: Judged, rows: LabelledRows, prior: float, estimate: PriorEstimate | None
+    scored: Scored, rows: LabelledRows, prior: float, estimate: PriorEstimate | None
 ) -> Array:
     """Priors around that of the fit and over its interval, as far as all models allow them."""
     low, high = expit(logit(prior) - REACH), expit(logit(prior) + REACH)
@@ -87,7 +87,7 @@ def _priors(
             model._masses.labelled_u,
             pu_sample(rows.y[test], scenario=rows.sample.scenario, **rows.of(test)).least_prior,
         )
-        for model, test in judged.parts
+        for model, test in scored.parts
     )
     grid = np.append(expit(np.linspace(logit(low), logit(high), N_PRIORS)), prior)
     return np.unique(grid[(grid >= least) & (grid < 1)])

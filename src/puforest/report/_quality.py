@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
 from puforest.metrics import ClassificationReport, pu_classification_report
-from puforest.metrics._metric import Judged as JudgedRows
-from puforest.metrics._metric import Metric
+from puforest.metrics._metric import Judged, Metric, PriorMismatchWarning
 from puforest.metrics.calibration import CALIBRATION_ERROR, probability_bins
 from puforest.metrics.classification import F1, FALSE_POSITIVE_RATE, PRECISION, RECALL
 from puforest.metrics.intervals import IntervalSettings, estimate_interval
+from puforest.metrics.ranking import thresholds
 from puforest.report._rows import LabelledRows
 
 Array = NDArray[np.float64]
@@ -76,6 +76,11 @@ def classification(
     )
 
 
+def clear_mismatch(rows: LabelledRows, scores: Array, prior: float) -> PriorMismatchWarning | None:
+    """What contradicts the prior by more than chance explains."""
+    return thresholds(rows.sample, scores).mismatch(rows.sample, prior)
+
+
 def metric_table(report: ClassificationReport) -> list[dict[str, Any]]:
     """The metrics that a reader can make sense of, with what they mean."""
     return [
@@ -106,14 +111,14 @@ def threshold_table(
     rate, missed positives π times what recall lacks.
     """
     settings = _settings(interval)
-    thresholds = _thresholds(rows, scores)
-    table: dict[str, list[Any]] = {"threshold": thresholds.tolist()}
+    grid = _grid(rows, scores)
+    table: dict[str, list[Any]] = {"threshold": grid.tolist()}
 
     def add(name: str, value: Any) -> None:
         table.setdefault(name, []).append(value)
 
-    for t in thresholds:
-        called = JudgedRows(rows.sample, (scores > t).astype(float), prior)
+    for t in grid:
+        called = Judged(rows.sample, (scores > t).astype(float), prior)
         for metric, name in ((PRECISION, "precision"), (RECALL, "recall"), (F1, "f1")):
             value, low, high = _with_interval(metric, called, settings)
             add(name, value)
@@ -128,7 +133,7 @@ def threshold_table(
 
 
 def _with_interval(
-    metric: Metric, called: JudgedRows, settings: IntervalSettings
+    metric: Metric, called: Judged, settings: IntervalSettings
 ) -> tuple[float | None, float | None, float | None]:
     found, interval = estimate_interval(metric, called, settings)
     if isinstance(found.warning, UndefinedMetricWarning):
@@ -136,7 +141,7 @@ def _with_interval(
     return interval.value, interval.low, interval.high
 
 
-def _thresholds(rows: LabelledRows, scores: Array) -> Array:
+def _grid(rows: LabelledRows, scores: Array) -> Array:
     """Even steps, with more where the scores of the population lie close together."""
     of_population = scores[rows.sample.population > 0]
     close = np.quantile(of_population, np.linspace(0, 1, N_QUANTILES))
@@ -169,7 +174,7 @@ def reliability(
 
     It is the precision of a classifier that calls just these rows positive, and so is its interval.
     """
-    judged = JudgedRows(rows.sample, scores, prior)
+    judged = Judged(rows.sample, scores, prior)
     bins = probability_bins(rows.sample, scores, prior)
     settings = _settings(interval)
     points: dict[str, Any] = {"predicted": [], "observed": [], "low": [], "high": [], "share": []}

@@ -70,7 +70,7 @@ def labelled_rows(
 
 
 @dataclass(frozen=True)
-class Judged:
+class Scored:
     """Scores of rows by models that have not seen them.
 
     Attributes
@@ -96,7 +96,7 @@ def judge(
     cv: int,
     n_jobs: int | None,
     rng: np.random.RandomState,
-) -> Judged:
+) -> Scored:
     """Scores by the model itself if rows are new to it, else by models of the same kind.
 
     Each of these is fitted to all folds but one, for the prior of the model, and judges that one.
@@ -104,7 +104,7 @@ def judge(
     """
     if held_out:
         everything = np.arange(len(rows.X))
-        return Judged(_score(subject.model, rows.X), [(subject.model, everything)], True)
+        return Scored(_score(subject.model, rows.X), [(subject.model, everything)], True)
     scores = np.empty(len(rows.X))
     parts = []
     splitter = PUStratifiedKFold(cv, random_state=rng, group_copies=True)
@@ -112,7 +112,7 @@ def judge(
         part = subject.unfitted(n_jobs, rng).fit(rows.X[train], rows.y[train], **rows.of(train))
         scores[test] = _score(part, rows.X[test])
         parts.append((part, test))
-    return Judged(scores, parts, False)
+    return Scored(scores, parts, False)
 
 
 def _score(model: Any, X: NDArray[Any]) -> Array:

@@ -105,15 +105,15 @@ def write_report(
     table = None if X is None else _table(model, X)
     rows = _judging_rows(subject, table, y, sample_weight, propensity)
     rng = check.random_state(random_state)
-    judged = None
+    scored = None
     if rows is not None:
-        judged = judge(subject, rows, held_out=held_out, cv=cv, n_jobs=n_jobs, rng=rng)
+        scored = judge(subject, rows, held_out=held_out, cv=cv, n_jobs=n_jobs, rng=rng)
     data = collect(
         subject,
         names,
         table,
         rows,
-        judged,
+        scored,
         find_prior(subject, prior_estimate, rows, n_jobs, rng),
         n_simulations=n_simulations,
         n_jobs=n_jobs,

@@ -20,7 +20,10 @@ const UNKNOWN = "not known";
 const share = (value, digits = 3) => (known(value) ? value.toFixed(digits) : UNKNOWN);
 const count = (value) => (known(value) ? Math.round(value).toLocaleString("en-GB") : UNKNOWN);
 const percent = (value) => (known(value) ? `${(100 * value).toFixed(1)} %` : UNKNOWN);
-const short = (value) => (known(value) ? String(Number(value.toPrecision(4))) : UNKNOWN);
+const short = (value) => {
+  if (!known(value)) return UNKNOWN;
+  return Math.abs(value) < 1e-9 ? "0" : String(Number(value.toPrecision(4)));
+};
 const between = (low, high, digits = 3) =>
   known(low) && known(high) ? `${low.toFixed(digits)} to ${high.toFixed(digits)}` : UNKNOWN;
 

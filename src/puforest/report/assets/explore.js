@@ -99,7 +99,7 @@ function showTrees({ trees: t }, body) {
       t.trees.length < t.n_trees ? `To keep the file small, ${t.trees.length} of ${count(t.n_trees)} trees are here. ` : "",
       "Mass is the share of the population in a node. Rows are those that the tree learnt from."));
 
-  const brief = (value) => String(Number(value.toPrecision(3)));
+  const brief = (value) => short(Number(value.toPrecision(3)));
   function facet(tree, i, edge) {
     const mix = el("i");
     mix.style.width = `${100 * (tree.posterior[i] ?? 0)}%`;
@@ -109,7 +109,7 @@ function showTrees({ trees: t }, body) {
     return el("span", { class: "node" },
       edge ? el("span", { class: "edge", text: edge }) : null,
       el("span", { class: "mix", role: "img", "aria-label": `${percent(tree.posterior[i])} positive` }, mix),
-      el("span", { class: "q", text: question }),
+      el("span", { class: "q", title: question, text: question }),
       el("span", { class: "facts", text: `${percent(tree.posterior[i])} positive · mass ${brief(tree.w_u[i])}, positive ${brief(tree.w_p[i])} · ${count(tree.labelled[i])} labelled, ${count(tree.unlabelled[i])} unlabelled${cut}` }));
   }
   function node(tree, i, edge) {

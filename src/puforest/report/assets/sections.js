@@ -13,7 +13,7 @@ const caveat = (item, lead) =>
 
 const interval = (low, high, confidence) => [between(low, high), `${100 * confidence} % interval`];
 
-const notesOf = (notes) => (notes ?? []).map((text) => caveat({ level: "note", text }));
+const notesOf = (notes) => (notes ?? []).map((text) => caveat({ level: "note", text: text[0].toUpperCase() + text.slice(1) }));
 
 function priorCard({ value, source, estimate }) {
   if (source !== "check" && estimate) {
@@ -55,7 +55,8 @@ function leadOf({ rows, thresholds: at, prior }) {
   const right = known(at.precision[i]) ? `about ${count(flagged * at.precision[i])} of them rightly` : "how many of them rightly is not known";
   return el("p", { class: "lead" },
     "Of 1,000 rows of the population the model would flag about ", el("strong", { text: count(flagged) }), `, ${right}. About ${count(positives)} are positive, of which it would find `,
-    el("strong", { text: count(positives * at.recall[i]) }), ".");
+    el("strong", { text: count(positives * at.recall[i]) }), ".",
+    positives * at.recall[i] > flagged + 0.5 ? " It cannot find more than it flags: chance or a wrong prior makes these numbers contradict each other." : "");
 }
 
 const SCENARIOS = {
@@ -104,7 +105,7 @@ function showPrior({ prior }, body) {
   lineChart(body, { ...chart, label: `Evidence for the prior: ${chart.y.label} against ${chart.x.label}`, height: 280 });
 }
 
-function showQuality({ quality, rows, model }, body) {
+function showQuality({ quality, quality_notes: notes, rows, model }, body) {
   if (!quality) {
     body.append(el("div", { class: "cards" }, card("Error rate, out of bag", share(model.oob_risk), "each training row judged by trees that have not seen it")));
     return;
@@ -132,6 +133,7 @@ function showQuality({ quality, rows, model }, body) {
     el("thead", {}, el("tr", {}, ...head.map((text, i) => el("th", { scope: "col", class: classes[i], text })))),
     el("tbody", {}, ...quality.map(line)))));
   body.append(el("p", { class: "small", text: `↑ more is better, ↓ less is better. A row is called positive if its score is above ${rows.threshold}, as predict does. Intervals are about the rows drawn${rows.held_out ? "" : ", not about the models fitted"}; where the prior was estimated they cover its interval too.` }));
+  if (notes.length) body.append(el("details", { class: "more" }, el("summary", { text: "Estimates that were clipped or could not be made" }), ...notesOf(notes)));
 }
 
 function showScores({ histogram: h, prior }, body) {
@@ -199,7 +201,7 @@ function showDependence({ dependence: d }, body) {
   const grid = el("div", { class: "triple" });
   const top = Math.min(1, Math.max(...d.curves.flatMap((c) => c.y)) * 1.1 || 1);
   for (const curve of d.curves) {
-    const cell = el("div", {}, el("h3", { text: curve.name }));
+    const cell = el("div", {}, el("h3", { text: curve.name, title: curve.name }));
     grid.append(cell);
   }
   body.append(grid);
@@ -219,14 +221,14 @@ function showSensitivity({ sensitivity: s, prior }, body) {
   const line = (name, colour, y, dash) => ({ name, colour, x: s.priors, y, dash });
   const pair = el("div", { class: "pair" });
   body.append(pair);
-  const part = (title, series, label) => {
+  const part = (title, series, label, max) => {
     const place = el("div", {}, el("h3", { text: title }));
     pair.append(place);
-    return () => lineChart(place, { label: `${title} by prior`, x, y: { label, min: 0, max: 1 }, series, marks, shade, height: 270 });
+    return () => lineChart(place, { label: `${title} by prior`, x, y: { label, min: 0, max }, series, marks, shade, height: 270 });
   };
   for (const draw of [
-    part("Answers", [line("called positive", "labelled", s.positive_share), line("called otherwise than now", "unlabelled", s.flipped_share, true)], "share of the population"),
-    part("Quality, if that prior is true", [line("precision", "labelled", s.precision), line("recall", "unlabelled", s.recall, true), line("F1", "ink", s.f1)], "estimate"),
+    part("Answers", [line("called positive", "labelled", s.positive_share), line("called otherwise than now", "unlabelled", s.flipped_share, true)], "share of the population", Math.min(1, 1.2 * Math.max(...s.positive_share, ...s.flipped_share, 0.001))),
+    part("Quality, if that prior is true", [line("precision", "labelled", s.precision), line("recall", "unlabelled", s.recall, true), line("F1", "ink", s.f1)], "estimate", 1),
   ]) draw();
   if (shade) body.append(el("p", { class: "small", text: `Shaded: the ${100 * estimate.confidence} % interval of the estimated prior.` }));
 }
