@@ -5,13 +5,12 @@ import os
 import pickle
 import stat
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
 from numpy.testing import assert_array_equal
 from safetensors.numpy import load_file
+from saved_models import ESTIMATORS, assert_same, small, through_file
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -20,55 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 import puforest
 from puforest import (
     PUDecisionTreeClassifier,
-    PUExtraTreeClassifier,
     PUExtraTreesClassifier,
     PURandomForestClassifier,
 )
 from puforest.calibration import PUCalibratedClassifier
-from puforest.io import load_model, save_model, trusted_types
+from puforest.io import load_model, save_model
 from puforest.model_selection import PUStratifiedKFold
 from puforest.prior import PriorEstimatedWarning
-
-ESTIMATORS = [
-    PUDecisionTreeClassifier,
-    PUExtraTreeClassifier,
-    PUExtraTreesClassifier,
-    PURandomForestClassifier,
-]
-FORESTS = ESTIMATORS[2:]
-
-
-def small(estimator, **params):
-    if estimator in FORESTS:
-        params = {"n_estimators": 7, **params}
-    return estimator(**{"prior": 0.4, "random_state": 0, **params})
-
-
-def through_file(model, folder, **options):
-    path = folder / "model.puf"
-    model.save(path)
-    return puforest.load(path, **options)
-
-
-def assert_same(model, loaded, X):
-    assert type(loaded) is type(model)
-    assert loaded.get_params().keys() == model.get_params().keys()
-    for X_of_type in (X, X.astype(np.float32)):
-        for answer in ("predict", "predict_proba", "decision_function", "apply"):
-            if hasattr(model, answer):
-                said, expected = (getattr(m, answer)(X_of_type) for m in (loaded, model))
-                assert said.dtype == expected.dtype
-                assert_array_equal(said, expected)
-    assert loaded.prior_ == model.prior_
-    assert loaded.n_features_in_ == model.n_features_in_
-    assert loaded.classes_.dtype == model.classes_.dtype
-    if not isinstance(model, PUCalibratedClassifier):
-        assert loaded.get_params() == model.get_params()
-        assert_array_equal(loaded.feature_importances_, model.feature_importances_)
-        assert_array_equal(loaded.infinite_reductions_, model.infinite_reductions_)
-        assert (loaded._grown_for, loaded._masses) == (model._grown_for, model._masses)
-        other, expected = (m.with_prior(0.7) for m in (loaded, model))
-        assert_array_equal(other.predict_proba(X), expected.predict_proba(X))
 
 
 @pytest.mark.parametrize("voting", ["hard", "soft"])
@@ -200,6 +157,16 @@ def test_calibrated_models(method, cv, blobs, tmp_path):
     if cv != "prefit":
         again, expected = (clone(m).fit(X, labelled) for m in (loaded, model))
         assert_array_equal(again.predict_proba(X), expected.predict_proba(X))
+
+
+@pytest.mark.parametrize("risk", ["nnpu", "upu", "pn"])
+def test_models_for_another_prior_and_single_trees_of_a_forest(risk, blobs, tmp_path):
+    X, labelled, _ = blobs
+    weight = np.random.default_rng(0).exponential(size=len(X)) ** 4
+    forest = small(PURandomForestClassifier, risk=risk, min_samples_leaf=3, voting="soft")
+    forest.fit(X, labelled, weight)
+    for model in (forest.with_prior(0.01), forest.with_prior(0.9), forest.estimators_[3]):
+        assert_same(model, through_file(model, tmp_path), X)
 
 
 # What can be done with a loaded model
@@ -414,46 +381,3 @@ def test_classes_that_a_file_cannot_hold(classes, error, message, blobs, tmp_pat
     model = small(PUDecisionTreeClassifier).fit(X, classes[labelled])
     with pytest.raises(error, match=message):
         model.save(tmp_path / "model.puf")
-
-
-# Other formats
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-@pytest.mark.parametrize("mmap_mode", [None, "r"])
-def test_joblib(estimator, mmap_mode, blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = small(estimator).fit(X, labelled)
-    joblib.dump(model, tmp_path / "model.joblib")
-    loaded = joblib.load(tmp_path / "model.joblib", mmap_mode=mmap_mode)
-    assert isinstance(loaded._forest.w_p, np.memmap) == (mmap_mode == "r")
-    assert_same(model, loaded, X)
-    assert_same(model, through_file(loaded, tmp_path), X)
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_pickle(estimator, blobs):
-    X, labelled, _ = blobs
-    model = small(estimator).fit(X, labelled)
-    assert_same(model, pickle.loads(pickle.dumps(model)), X)
-
-
-def skops_models(X, labelled):
-    for estimator in ESTIMATORS:
-        yield small(estimator, prior=None, risk="pn").fit(X, labelled)
-    with pytest.warns(PriorEstimatedWarning):
-        yield small(PURandomForestClassifier, prior=None).fit(X, labelled)
-    tree = small(PUDecisionTreeClassifier, max_depth=3)
-    for method in ("sigmoid", "isotonic"):
-        yield PUCalibratedClassifier(tree, method=method).fit(X, labelled)
-
-
-def test_skops_needs_to_be_told_of_our_types_and_no_others(blobs):
-    X, labelled, _ = blobs
-    asked = set()
-    for model in skops_models(X, labelled):
-        content = skops.io.dumps(model)
-        asked |= set(skops.io.get_untrusted_types(data=content))
-        loaded = skops.io.loads(content, trusted=trusted_types())
-        assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    assert asked == set(trusted_types())

@@ -1,0 +1,54 @@
+"""Small models of all classes, and what has to be the same after they were saved and loaded."""
+
+import numpy as np
+from numpy.testing import assert_array_equal
+
+import puforest
+from puforest import (
+    PUDecisionTreeClassifier,
+    PUExtraTreeClassifier,
+    PUExtraTreesClassifier,
+    PURandomForestClassifier,
+)
+from puforest.calibration import PUCalibratedClassifier
+
+ESTIMATORS = [
+    PUDecisionTreeClassifier,
+    PUExtraTreeClassifier,
+    PUExtraTreesClassifier,
+    PURandomForestClassifier,
+]
+FORESTS = ESTIMATORS[2:]
+
+
+def small(estimator, **params):
+    if estimator in FORESTS:
+        params = {"n_estimators": 7, **params}
+    return estimator(**{"prior": 0.4, "random_state": 0, **params})
+
+
+def through_file(model, folder, **options):
+    path = folder / "model.puf"
+    model.save(path)
+    return puforest.load(path, **options)
+
+
+def assert_same(model, loaded, X):
+    assert type(loaded) is type(model)
+    assert loaded.get_params().keys() == model.get_params().keys()
+    for X_of_type in (X, X.astype(np.float32)):
+        for answer in ("predict", "predict_proba", "decision_function", "apply"):
+            if hasattr(model, answer):
+                said, expected = (getattr(m, answer)(X_of_type) for m in (loaded, model))
+                assert said.dtype == expected.dtype
+                assert_array_equal(said, expected)
+    assert loaded.prior_ == model.prior_
+    assert loaded.n_features_in_ == model.n_features_in_
+    assert loaded.classes_.dtype == model.classes_.dtype
+    if not isinstance(model, PUCalibratedClassifier):
+        assert loaded.get_params() == model.get_params()
+        assert_array_equal(loaded.feature_importances_, model.feature_importances_)
+        assert_array_equal(loaded.infinite_reductions_, model.infinite_reductions_)
+        assert (loaded._grown_for, loaded._masses) == (model._grown_for, model._masses)
+        other, expected = (m.with_prior(0.7) for m in (loaded, model))
+        assert_array_equal(other.predict_proba(X), expected.predict_proba(X))

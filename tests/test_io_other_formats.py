@@ -1,0 +1,55 @@
+"""Pickle, joblib and skops."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+import skops.io
+from numpy.testing import assert_array_equal
+from saved_models import ESTIMATORS, assert_same, small, through_file
+
+from puforest import PUDecisionTreeClassifier, PURandomForestClassifier
+from puforest.calibration import PUCalibratedClassifier
+from puforest.io import trusted_types
+from puforest.prior import PriorEstimatedWarning
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("mmap_mode", [None, "r"])
+def test_joblib(estimator, mmap_mode, blobs, tmp_path):
+    X, labelled, _ = blobs
+    model = small(estimator).fit(X, labelled)
+    joblib.dump(model, tmp_path / "model.joblib")
+    loaded = joblib.load(tmp_path / "model.joblib", mmap_mode=mmap_mode)
+    assert isinstance(loaded._forest.w_p, np.memmap) == (mmap_mode == "r")
+    assert_same(model, loaded, X)
+    assert_same(model, through_file(loaded, tmp_path), X)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_pickle(estimator, blobs):
+    X, labelled, _ = blobs
+    model = small(estimator).fit(X, labelled)
+    assert_same(model, pickle.loads(pickle.dumps(model)), X)
+
+
+def skops_models(X, labelled):
+    for estimator in ESTIMATORS:
+        yield small(estimator, prior=None, risk="pn").fit(X, labelled)
+    with pytest.warns(PriorEstimatedWarning):
+        yield small(PURandomForestClassifier, prior=None).fit(X, labelled)
+    tree = small(PUDecisionTreeClassifier, max_depth=3)
+    for method in ("sigmoid", "isotonic"):
+        yield PUCalibratedClassifier(tree, method=method).fit(X, labelled)
+
+
+def test_skops_needs_to_be_told_of_our_types_and_no_others(blobs):
+    X, labelled, _ = blobs
+    asked = set()
+    for model in skops_models(X, labelled):
+        content = skops.io.dumps(model)
+        asked |= set(skops.io.get_untrusted_types(data=content))
+        loaded = skops.io.loads(content, trusted=trusted_types())
+        assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert asked == set(trusted_types())
