@@ -15,10 +15,10 @@ SCALES = np.array([1.0, 1e-3, 1e300, 1e-310, 1e38, 1e-40])
 LARGEST32 = float(np.finfo(np.float32).max)
 
 KINDS = {
-    "extra-trees": (PUExtraTreesClassifier, {"n_estimators": 30}),
+    "extra-trees": (PUExtraTreesClassifier, {"n_estimators": 30, "min_samples_leaf": 2}),
     "random-forest": (PURandomForestClassifier, {"n_estimators": 12, "min_samples_leaf": 5}),
     "extra-tree": (PUExtraTreeClassifier, {}),
-    "decision-tree": (PUDecisionTreeClassifier, {"max_leaf_nodes": 20}),
+    "decision-tree": (PUDecisionTreeClassifier, {"min_samples_leaf": 5}),
 }
 CODINGS = {
     "numbers": np.array([0, 1]),
@@ -54,21 +54,15 @@ def edge_rows(model, dtype, n=2000, seed=1):
     for j in range(forest.n_features):
         t = forest.threshold[forest.feature == j]
         with np.errstate(over="ignore", under="ignore"):
-            single = np.clip(t, -LARGEST32, LARGEST32).astype(np.float32)
-        near = [
-            t,
-            np.nextafter(t, np.inf),
-            np.nextafter(t, -np.inf),
-            single,
-            np.nextafter(single, np.float32(np.inf)),
-            np.nextafter(single, np.float32(-np.inf)),
-        ]
+            single = t.astype(np.float32)
+            near = [np.nextafter(t, t.dtype.type(s * np.inf)) for t in (t, single) for s in (-1, 1)]
         ends = [0.0, -0.0, 5e-324, -5e-324, 1e-45, -1e-45, 1.2e-38, 1.0, -1.0]
         ends += [LARGEST32, -LARGEST32, 1.7e308, -1.7e308]
-        columns.append(rng.choice(np.concatenate([*near, ends]), n))
+        columns.append(rng.choice(np.concatenate([t, single, *near, ends]), n))
     X = np.column_stack(columns)
     largest = float(np.finfo(dtype).max)
-    return np.clip(X, -largest, largest).astype(dtype)
+    with np.errstate(under="ignore"):
+        return np.clip(X, -largest, largest).astype(dtype)
 
 
 def with_trees(model, *trees):

@@ -1,0 +1,118 @@
+"""What all exports have in common: whom they refuse, and what they import."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from export_cases import data, fitted
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from puforest import PUExtraTreeClassifier, PUExtraTreesClassifier, export
+from puforest.calibration import PUCalibratedClassifier
+from puforest.export import to_dot, to_onnx, to_text
+
+FUNCTIONS = [getattr(export, name) for name in export.__all__]
+EACH = pytest.mark.parametrize("function", FUNCTIONS, ids=export.__all__)
+
+
+@EACH
+def test_before_the_fit(function):
+    for model in (PUExtraTreesClassifier(), PUExtraTreeClassifier(prior=0.5)):
+        with pytest.raises(NotFittedError, match="not fitted"):
+            function(model)
+
+
+@EACH
+def test_other_things_are_refused(function):
+    forest = fitted("extra-tree")
+    others = [
+        make_pipeline(StandardScaler(), forest),
+        RandomForestClassifier(n_estimators=2),
+        PUExtraTreesClassifier,
+        "forest.onnx",
+        None,
+    ]
+    for other in others:
+        with pytest.raises(TypeError, match=f"{function.__name__} takes a fitted forest or tree"):
+            function(other)
+
+
+def test_calibrated_forests_only_as_onnx():
+    X, labelled = data()
+    model = PUCalibratedClassifier(fitted("extra-tree"), cv="prefit")
+    with pytest.raises(NotFittedError):
+        to_onnx(model)
+    model.fit(X, labelled)
+    for function in FUNCTIONS:
+        if function is not to_onnx:
+            with pytest.raises(TypeError, match=r"got PUCalibratedClassifier: give its estimator_"):
+                function(model)
+    model.estimator_ = RandomForestClassifier(n_estimators=2).fit(abs(X) > 1, labelled)
+    with pytest.raises(TypeError, match="got RandomForestClassifier"):
+        to_onnx(model)
+
+
+@EACH
+def test_wrong_voting(function):
+    model = fitted("extra-tree")
+    model.voting = "loud"
+    if function in (to_text, to_dot):
+        assert "posterior" in function(model)
+    else:
+        with pytest.raises(ValueError, match="voting must be one of"):
+            function(model)
+
+
+@pytest.mark.parametrize("function", [to_text, to_dot])
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"tree": 30}, ValueError, "tree must be the number of one of the trees, 0 to 29, got 30"),
+        ({"tree": -1}, ValueError, "tree must be at least 0"),
+        ({"tree": 1.0}, TypeError, "tree must be a whole number"),
+        ({"max_depth": -1}, ValueError, "max_depth must be at least 0"),
+        ({"digits": 0}, ValueError, "digits must be at least 1"),
+        ({"feature_names": ["a", "b"]}, ValueError, "must name the 6 features of the model, got 2"),
+        ({"feature_names": "abcdef"}, TypeError, "must be a list of 6 strings, got 'abcdef'"),
+        ({"feature_names": range(6)}, TypeError, r"must be strings, got 0: use str\(\) on it"),
+    ],
+)
+def test_wrong_parameters(function, params, error, message):
+    with pytest.raises(error, match=message):
+        function(fitted("extra-trees"), **params)
+
+
+def test_nothing_is_imported_before_it_is_used():
+    code = (
+        "import sys, puforest, puforest.export\n"
+        "assert not {'onnx', 'onnxruntime', 'treelite', 'shap'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", ["onnx", "treelite"])
+def test_missing_packages_are_named(name, monkeypatch):
+    for module in [name, *(m for m in sys.modules if m.startswith(f"{name}."))]:
+        monkeypatch.setitem(sys.modules, module, None)
+    message = rf"to_{name} needs {name}: pip install 'puforest\[export\]' brings {name}"
+    with pytest.raises(ImportError, match=message):
+        getattr(export, f"to_{name}")(fitted("extra-tree"))
+
+
+def test_examples_of_the_page(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[1] / "docs" / "exports.md").read_text()
+    names = {}
+    for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(code, names)
+    said = capsys.readouterr().out
+    assert said[said.index("PURandomForestClassifier") :] in page
+    X, forest = names["X"], names["forest"]
+    np.testing.assert_array_equal(names["label"], forest.predict(X))
+    assert (tmp_path / "tree.dot").read_text().startswith("digraph")

@@ -1,0 +1,102 @@
+"""Trees as text: a reader who follows it comes to the same answers."""
+
+import re
+
+import numpy as np
+import pytest
+from export_cases import CODINGS, KINDS, chain, constants, edge_rows, fitted
+from numpy.testing import assert_array_equal
+
+from puforest.export import to_text
+
+COLUMNS = r"\s+(\S+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(\d+)(?:  (\S.*))?$"
+
+
+def read(text):
+    """The nodes: depth, name and side of the condition, threshold, and the columns."""
+    nodes = []
+    for line in text.splitlines()[1:]:
+        bars, place, *columns = re.match(r"((?:\|   )*(?:\|-- )?)(.*?)" + COLUMNS, line).groups()
+        name, sign, threshold = re.fullmatch(r"(.*?)(?: (<=|>) (\S+))?", place).groups()
+        nodes.append((len(bars) // 4, name, sign, threshold and float(threshold), *columns))
+    return nodes
+
+
+def follow(nodes, row, names):
+    """The leaf of a row: of each pair of siblings, the one whose condition holds."""
+    at = 0
+    while at + 1 < len(nodes) and nodes[at + 1][0] > nodes[at][0]:
+        depth = nodes[at][0] + 1
+        at += 1
+        while True:
+            level, name, sign, threshold = nodes[at][:4]
+            if level == depth and (row[names.index(name)] <= threshold) == (sign == "<="):
+                break
+            at += 1
+    return nodes[at]
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_reads_back_to_the_same_answers(kind, coding):
+    model = fitted(kind, coding=coding)
+    names = ["a", "b <= 2", "c d", "|-- e", "f > 1", "γ"]
+    tree = 3 if "n_estimators" in model.get_params() else 0
+    alone = model.estimators_[tree] if "n_estimators" in model.get_params() else model
+    nodes = read(to_text(model, tree, feature_names=names, digits=None))
+    X = edge_rows(alone, np.dtype(float), n=300)
+    leaves = [follow(nodes, row, names) for row in X]
+    assert_array_equal([leaf[-1] for leaf in leaves], alone.predict(X).astype(str))
+    alone.voting = "soft"
+    assert_array_equal([float(leaf[6]) for leaf in leaves], alone.predict_proba(X)[:, 1])
+
+
+def test_figures_of_the_nodes():
+    model = fitted("decision-tree")
+    forest = model._forest
+    nodes = read(to_text(model, digits=None))
+    key = np.lexsort((forest.w_u, forest.w_p))
+    ours = np.column_stack([forest.w_p, forest.w_u, forest.n_labelled, forest.n_unlabelled])[key]
+    read_back = np.array([[float(node[i]) for i in (4, 5, 7, 8)] for node in nodes])
+    assert_array_equal(read_back[np.lexsort((read_back[:, 1], read_back[:, 0]))], ours)
+
+
+def test_digits():
+    model = fitted("decision-tree")
+    thresholds = {node[3] for node in read(to_text(model, digits=2))} - {None}
+    assert thresholds == {
+        float(f"{t:.2g}") for t in model._forest.threshold[~model._forest.is_leaf]
+    }
+    assert to_text(model, digits=17) != to_text(model)
+    for digits in (17, 400):
+        exact = {node[3] for node in read(to_text(model, digits=digits))} - {None}
+        assert exact == set(model._forest.threshold[~model._forest.is_leaf])
+
+
+def test_depth_is_limited_on_demand():
+    model = fitted("decision-tree")
+    whole = read(to_text(model))
+    shown = read(to_text(model, max_depth=1))
+    assert [node[:4] for node in shown] == [node[:4] for node in whole if node[0] <= 1]
+    hidden = [re.fullmatch(r"\.\.\. (\d+) nodes below", node[-1] or "") for node in shown]
+    assert sum(int(match[1]) for match in hidden if match) == len(whole) - len(shown) > 0
+    assert len(read(to_text(model, max_depth=0))) == 1
+
+
+def test_names():
+    model = fitted("decision-tree")
+    assert "x0 <= " in to_text(model)
+    model.feature_names_in_ = np.array([f"column {i}" for i in range(6)], dtype=object)
+    assert "column 0 <= " in to_text(model)
+    text = to_text(model, feature_names=["two\nlines", *"bcdef"])
+    assert "two\\nlines <= " in text
+    assert len(text.splitlines()) == len(to_text(model).splitlines())
+
+
+def test_extreme_shapes():
+    nodes = read(to_text(chain(1200), digits=None))
+    assert len(nodes) == 2401
+    assert max(node[0] for node in nodes) == 1200
+    text = to_text(constants(), tree=1)
+    assert text.splitlines()[0].startswith("PUExtraTreesClassifier, tree 1 of 0 to 2")
+    assert read(text) == [(0, "all rows", None, None, "0.7", "1", "0.7", "1", "1", "1")]
