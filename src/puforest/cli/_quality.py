@@ -85,8 +85,6 @@ def show_quality(
     title: str,
     report: ClassificationReport,
     truth: dict[str, float] | None = None,
-    *,
-    answer: bool,
 ) -> None:
     """A table of the metrics with intervals, beside the truth where it is known."""
     level = next(iter(report.metrics.values())).confidence
@@ -97,7 +95,7 @@ def show_quality(
         if truth is not None:
             row.append(f"{truth[name]:.3f}" if name in truth else "")
         rows.append(row)
-    say.rows(title, header, rows, answer=answer)
+    say.rows(title, header, rows)
     clear = [note for note in report.notes if CHANCE not in note]
     more = f" ({len(clear) - 1} more with --verbose)" if len(clear) > 1 and not say.verbose else ""
     for note in clear if say.verbose else clear[:1]:

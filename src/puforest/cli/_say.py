@@ -81,28 +81,23 @@ class Say:
         table.add_column(overflow="fold")
         for name, value in facts.items():
             table.add_row(name, rich("text").Text(value))
-        self._print(table, answer)
+        self._print(table, answer=answer)
 
     def rows(
         self,
         title: str,
         header: Sequence[str],
         rows: Sequence[Sequence[str]],
-        *,
-        answer: bool = True,
-        caption: str = "",
     ) -> None:
-        """A table; columns are of numbers, but the first and those without a name."""
-        if self.json or (self.quiet and not answer):
+        """The answer as a table; columns are of numbers, but the first and those without a name."""
+        if self.json:
             return
         table = self._table(title)
         for i, name in enumerate(header):
             table.add_column(name, justify="right" if i and name else "left", no_wrap=i > 0)
         for row in rows:
             table.add_row(*(rich("text").Text(cell) for cell in row))
-        self._print(table, answer)
-        if caption:
-            console(stderr=not answer).print(caption, style="dim", markup=False)
+        self._print(table, answer=True)
 
     def text(self, text: str) -> None:
         """The answer as plain text, as it is."""
@@ -144,7 +139,7 @@ class Say:
             show_edge=False,
         )
 
-    def _print(self, table: Any, answer: bool) -> None:
+    def _print(self, table: Any, *, answer: bool) -> None:
         out = console(stderr=not answer)
         out.print(table)
         out.print()

@@ -88,12 +88,13 @@ def scored_batches(
     absent = set(columns.absent)
     first = 0
     for batch in source.batches(columns.features, others, size):
-        where = f"{source.path}, rows {first + 1:,} to {first + batch.num_rows:,}"
-        X = matrix(batch, columns.features, where)
+        n = batch.others.num_rows if others else batch.numbers.num_rows
+        where = f"{source.path}, rows {first + 1:,} to {first + n:,}"
+        X = matrix(batch.numbers, columns.features, where)
         if absent:
             X = _with_zeros(X, model.feature_names_in_, absent)
-        yield Scored(_score(model, X), batch.select(list(others)))
-        first += batch.num_rows
+        yield Scored(_score(model, X), batch.others)
+        first += n
 
 
 def _with_zeros(X: NDArray[Any], names: Sequence[str], absent: set[str]) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from puforest.cli._options import plural
@@ -38,6 +39,11 @@ def tell(say: Say, source: Source, data: PUTable, scenario: str) -> None:
     for column in data.left_out:
         if column.suspicious:
             say.warning(f"the column {column.name} was left out: {column.reason}")
+    for name in data.identifiers:
+        say.warning(
+            f"the column {name} is different in every row. If it is an identifier, nothing should "
+            f"be learnt from it: --drop {shlex.quote(name)}"
+        )
 
 
 def as_json(source: Source, data: PUTable, scenario: str) -> dict[str, Any]:

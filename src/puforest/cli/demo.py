@@ -143,7 +143,7 @@ def judge(say: Say, forest: Any, new: Sample, prior: PriorEstimate) -> dict[str,
     population = new.labelled == 0
     truth = _quality.true_quality(new.truth[population], score[population])
     title = "3. How good is it, without a known negative?"
-    _quality.show_quality(say, title, report, truth, answer=True)
+    _quality.show_quality(say, title, report, truth)
     return {**_quality.as_json(report), "truth": truth}
 
 

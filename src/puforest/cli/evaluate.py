@@ -76,10 +76,6 @@ def evaluate(
     rule = label_rule(name, table.column(name), positive)
     labelled = rule.apply(table.column(name))
     require_both(rule, labelled)
-    known = None
-    if truth is not None:
-        classes = label_rule(truth, table.column(truth), None)
-        known = _quality.true_quality(classes.apply(table.column(truth)), score)
     estimate = getattr(forest, "prior_estimate_", None)
     report = _quality.judge(
         labelled,
@@ -88,6 +84,12 @@ def evaluate(
         prior_interval=estimate.interval if estimate is not None and prior is None else None,
         scenario=scenario or forest.scenario,
     )
+    known = None
+    if truth is not None:
+        classes = label_rule(truth, table.column(truth), None).apply(table.column(truth))
+        # Labelled rows that were collected on their own are no part of the population.
+        population = (labelled == 0) | (report.scenario == "single-training-set")
+        known = _quality.true_quality(classes[population], score[population])
     n = len(score)
     say.facts(
         "Rows to judge by",
@@ -99,7 +101,7 @@ def evaluate(
             "scenario": report.scenario,
         },
     )
-    _quality.show_quality(say, "Quality, estimated without negatives", report, known, answer=True)
+    _quality.show_quality(say, "Quality, estimated without negatives", report, known)
     return {
         "model": str(model),
         "file": str(data),

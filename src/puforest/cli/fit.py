@@ -196,5 +196,5 @@ def estimate_quality(say: Say, forest: Any, table: PUTable, splits: Any) -> dict
         scenario=forest.scenario,
     )
     title = f"Quality, estimated without negatives ({len(splits)} folds)"
-    _quality.show_quality(say, title, report, answer=False)
+    _quality.show_quality(say, title, report)
     return _quality.as_json(report)

@@ -97,7 +97,7 @@ def predict(
         written_whole(output, force=force) as part,
         say.progress(f"Scoring {data.name}") as done,
     ):
-        schema = output_schema(forest, source, kept)
+        schema = output_schema(forest, source, columns.features, kept)
         with open_writer(part, suffix, schema) as writer:
             for scored in scored_batches(forest, source, columns, kept, batch_rows):
                 called = scored.score > 0.5
@@ -118,8 +118,8 @@ def predict(
     }
 
 
-def output_schema(forest: Any, source: Source, kept: list[str]) -> Any:
+def output_schema(forest: Any, source: Source, features: list[str], kept: list[str]) -> Any:
     """Names and types of the columns of the output."""
     pa = arrow()
     answer = [(SCORE, pa.float64()), (PREDICTED, pa.array(forest.classes_).type)]
-    return pa.schema([*zip(kept, source.types(kept), strict=True), *answer])
+    return pa.schema([*zip(kept, source.types(features, kept), strict=True), *answer])

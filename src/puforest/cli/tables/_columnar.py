@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from puforest.cli.tables._arrow import arrow, naming
-from puforest.cli.tables._source import Source, as_numbers, is_dictionary, sliced
+from puforest.cli.tables._source import Rows, Source, is_dictionary, sliced, typed_rows
 
 ARROW_FILE = b"ARROW1"
 
@@ -15,11 +15,11 @@ ARROW_FILE = b"ARROW1"
 class _Columnar(Source):
     """Columns that bring their types."""
 
-    def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Any]:
+    def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Rows]:
         with naming(self.path):
-            for stored in self._stored([*numbers, *others], n_rows):
+            for stored in self._stored(list({*numbers, *others}), n_rows):
                 for batch in sliced(stored, n_rows):
-                    yield as_numbers(batch, numbers, others, self.path)
+                    yield typed_rows(batch, numbers, others, self.path)
 
     def read(self, columns: Sequence[str], as_text: Sequence[str]) -> Any:
         pa = arrow()
@@ -30,8 +30,8 @@ class _Columnar(Source):
                 [batch.select(list(columns)) for batch in batches], schema=pa.schema(fields)
             )
 
-    def types(self, columns: Sequence[str]) -> list[Any]:
-        stored = [self._schema.field(name).type for name in columns]
+    def types(self, numbers: Sequence[str], others: Sequence[str]) -> list[Any]:
+        stored = [self._schema.field(name).type for name in others]
         return [kind.value_type if is_dictionary(kind) else kind for kind in stored]
 
     _schema: Any

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from puforest.cli.tables._arrow import arrow
-from puforest.cli.tables._source import Source
+from puforest.cli.tables._source import Rows, Source
 
 LABEL = "label"
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
@@ -53,9 +53,8 @@ class LibsvmSource(Source):
                     ) from error
                 done += len(lines)
 
-    def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Any]:
+    def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Rows]:
         pa = arrow()
-        columns = [*numbers, *others]
         done = 0
         for X, y in self._blocks(n_rows):
             values = X.tocsc()
@@ -67,14 +66,20 @@ class LibsvmSource(Source):
                 i = int(name)
                 return values[:, [i]].toarray().ravel() if i < known else np.zeros(len(y))
 
-            yield pa.record_batch([pa.array(column(name)) for name in columns], names=columns)
+            yield Rows(
+                *(
+                    pa.record_batch([pa.array(column(name)) for name in names], names=list(names))
+                    for names in (numbers, others)
+                )
+            )
             done += len(y)
             self.progress = done / max(1, self.n_rows or 0)
 
     def read(self, columns: Sequence[str], as_text: Sequence[str]) -> Any:
         pa = arrow()
-        schema = pa.schema(list(zip(columns, self.types(columns), strict=True)))
-        return pa.Table.from_batches(list(self.batches(columns, [], LINES)), schema=schema)
+        schema = pa.schema(list(zip(columns, self.types([], columns), strict=True)))
+        batches = [rows.others for rows in self.batches([], columns, LINES)]
+        return pa.Table.from_batches(batches, schema=schema)
 
-    def types(self, columns: Sequence[str]) -> list[Any]:
-        return [arrow().float64() for _ in columns]
+    def types(self, numbers: Sequence[str], others: Sequence[str]) -> list[Any]:
+        return [arrow().float64() for _ in others]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest.cli.tables._arrow import arrow
-from puforest.cli.tables._source import Source, is_number
+from puforest.cli.tables._source import Rows, Source, typed_rows
 
 LABEL = "y"
 
@@ -81,31 +81,29 @@ class NpzSource(Source):
                 raw = file.read(count * width * dtype.itemsize)
                 yield np.frombuffer(raw, dtype).reshape(count, width)
 
-    def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Any]:
+    def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Rows]:
         pa = arrow()
         place = {name: i for i, name in enumerate(self._columns)}
+        columns = list({*numbers, *others})
         done = 0
         for block in self._blocks(n_rows):
-            rows = slice(done, done + len(block))
-            arrays = []
-            for name in [*numbers, *others]:
-                values = self._y[rows] if name == self.label else block[:, place[name]]
-                array = pa.array(values)
-                if name in numbers and not is_number(array.type):
-                    raise ValueError(f"{self.path}: the column {name} holds {array.type}")
-                arrays.append(array.cast(pa.float64()) if name in numbers else array)
-            yield pa.record_batch(arrays, names=[*numbers, *others])
+            y = None if self._y is None else self._y[done : done + len(block)]
+            arrays = [
+                pa.array(y if name == self.label else block[:, place[name]]) for name in columns
+            ]
+            batch = pa.record_batch(arrays, names=columns)
+            yield typed_rows(batch, numbers, others, self.path)
             done += len(block)
             self.progress = done / max(1, self.n_rows or 0)
 
     def read(self, columns: Sequence[str], as_text: Sequence[str]) -> Any:
         pa = arrow()
-        schema = pa.schema(list(zip(columns, self.types(columns), strict=True)))
-        batches = list(self.batches([], columns, max(1, self.n_rows or 0)))
+        schema = pa.schema(list(zip(columns, self.types([], columns), strict=True)))
+        batches = [rows.others for rows in self.batches([], columns, max(1, self.n_rows or 0))]
         return pa.Table.from_batches(batches, schema=schema)
 
-    def types(self, columns: Sequence[str]) -> list[Any]:
+    def types(self, numbers: Sequence[str], others: Sequence[str]) -> list[Any]:
         pa = arrow()
         of_x = pa.array(np.zeros(0, self._dtype)).type
         of_y = of_x if self._y is None else pa.array(self._y[:0]).type
-        return [of_y if name == self.label else of_x for name in columns]
+        return [of_y if name == self.label else of_x for name in others]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +13,9 @@ from numpy.typing import NDArray
 
 from puforest.cli.tables._arrow import arrow
 from puforest.cli.tables._source import is_dictionary, is_number, plain, shown
+
+# Fewer rows may well be different by chance.
+MANY = 50
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
@@ -57,6 +62,14 @@ def not_numeric(name: str, column: Any) -> LeftOut | None:
         some = f"{len(odd):,} of {len(given):,} values are no numbers"
         return LeftOut(name, f"{some}, {example}", suspicious=True)
     return LeftOut(name, f"text, {example}")
+
+
+def looks_like_identifier(column: Any) -> bool:
+    """Whether whole numbers are different in every row of many."""
+    compute = arrow("compute")
+    if not arrow().types.is_integer(column.type) or len(column) < MANY:
+        return False
+    return bool(compute.count_distinct(column).as_py() == len(column))
 
 
 def matrix(columns: Any, names: Sequence[str], where: str) -> NDArray[Any]:
@@ -113,13 +126,9 @@ def refuse_gaps(gaps: dict[str, int], n_rows: int, where: str) -> None:
 
 def quoted(name: str) -> str:
     """A name as the shell takes it."""
-    import shlex
-
     return shlex.quote(name)
 
 
 def duplicates(names: Iterable[str]) -> list[str]:
     """Names that stand more than once, in order."""
-    from collections import Counter
-
     return [name for name, times in Counter(names).items() if times > 1]

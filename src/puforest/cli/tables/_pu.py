@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest.cli.tables._labels import LabelRule, label_rule, require_both
-from puforest.cli.tables._numbers import LeftOut, duplicates, matrix, not_numeric
+from puforest.cli.tables._numbers import (
+    LeftOut,
+    duplicates,
+    looks_like_identifier,
+    matrix,
+    not_numeric,
+)
 from puforest.cli.tables._source import Source, shown
 
 
@@ -30,6 +36,8 @@ class PUTable:
         Columns that are no features.
     rule : LabelRule
         How labels were read.
+    identifiers : list of str
+        Features that look like identifiers.
     """
 
     X: NDArray[Any] = field(repr=False)
@@ -37,6 +45,7 @@ class PUTable:
     names: list[str]
     left_out: list[LeftOut]
     rule: LabelRule
+    identifiers: list[str]
 
     @property
     def n_labelled(self) -> int:
@@ -120,4 +129,6 @@ def read_pu(
             f"{source.path} has no column of numbers to learn from"
             + (f"; left out: {reasons}" if left_out else " besides the labels")
         )
-    return PUTable(matrix(table, kept, str(source.path)), labelled, kept, left_out, rule)
+    identifiers = [c for c in kept if looks_like_identifier(table.column(c))]
+    X = matrix(table, kept, str(source.path))
+    return PUTable(X, labelled, kept, left_out, rule, identifiers)

@@ -6,9 +6,16 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from puforest.cli.tables._arrow import arrow
+
+
+class Rows(NamedTuple):
+    """Some rows of a table, as two record batches: of numbers, and of columns as they are."""
+
+    numbers: Any
+    others: Any
 
 
 class Source(ABC):
@@ -41,8 +48,8 @@ class Source(ABC):
     progress: float = 0.0
 
     @abstractmethod
-    def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Record batches of the columns `numbers` as float64 and `others` as they are.
+    def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Rows]:
+        """The columns `numbers` as float64 and `others` as they are; a column may be in both.
 
         No batch has more than `n_rows` rows, and none is kept.
         """
@@ -56,8 +63,8 @@ class Source(ABC):
         """
 
     @abstractmethod
-    def types(self, columns: Sequence[str]) -> list[Any]:
-        """Types of these columns, as `batches` has them if they are among `others`."""
+    def types(self, numbers: Sequence[str], others: Sequence[str]) -> list[Any]:
+        """Types of the columns `others`, as `batches` has them."""
 
     def require(self, columns: Iterable[str], option: str) -> None:
         """Refuse names that are not in the file, or more than once."""
@@ -86,8 +93,8 @@ def sliced(batch: Any, n_rows: int) -> Iterator[Any]:
         yield batch.slice(start, n_rows)
 
 
-def as_numbers(batch: Any, numbers: Sequence[str], others: Sequence[str], path: Path) -> Any:
-    """The batch with `numbers` as float64, and `others` without dictionaries."""
+def typed_rows(batch: Any, numbers: Sequence[str], others: Sequence[str], path: Path) -> Rows:
+    """The `numbers` of a batch as float64, and `others` without dictionaries."""
     pa, compute = arrow(), arrow("compute")
     columns = []
     for name in numbers:
@@ -98,10 +105,12 @@ def as_numbers(batch: Any, numbers: Sequence[str], others: Sequence[str], path: 
                 "no numbers"
             )
         columns.append(compute.cast(plain(column), pa.float64(), safe=False))
-    for name in others:
-        column = batch.column(name)
-        columns.append(column.dictionary_decode() if is_dictionary(column.type) else column)
-    return pa.record_batch(columns, names=[*numbers, *others])
+    kept = [batch.column(name) for name in others]
+    plain_kept = [c.dictionary_decode() if is_dictionary(c.type) else c for c in kept]
+    return Rows(
+        pa.record_batch(columns, names=list(numbers)),
+        pa.record_batch(plain_kept, names=list(others)),
+    )
 
 
 def plain(column: Any) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from puforest.cli.tables._arrow import arrow, naming
-from puforest.cli.tables._source import Source, sliced
+from puforest.cli.tables._source import Rows, Source, sliced
 
 # The first bytes of compressed files.
 MAGIC = {
@@ -121,19 +121,20 @@ class TextSource(Source):
         run = module.read_csv if whole else module.open_csv
         return run(self._stream(), read, parse, convert_options)
 
-    def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Any]:
+    def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Rows]:
         pa = arrow()
-        columns = [*numbers, *others]
-        types = {name: pa.float64() for name in numbers} | {name: pa.string() for name in others}
+        types = {name: pa.string() for name in others} | {name: pa.float64() for name in numbers}
         size = self.path.stat().st_size
-        convert = {"column_types": types, "include_columns": columns}
+        convert = {"column_types": types, "include_columns": list(types)}
         with naming(self.path, self.names), self._reader(convert) as reader:
             for block in reader:
-                yield from sliced(block, n_rows)
+                for part in sliced(block, n_rows):
+                    yield Rows(part.select(list(numbers)), part.select(list(others)))
                 self.progress = self._raw.tell() / size if size else 1.0
 
-    def types(self, columns: Sequence[str]) -> list[Any]:
-        return [arrow().string() for _ in columns]
+    def types(self, numbers: Sequence[str], others: Sequence[str]) -> list[Any]:
+        pa = arrow()
+        return [pa.float64() if name in numbers else pa.string() for name in others]
 
     def read(self, columns: Sequence[str], as_text: Sequence[str]) -> Any:
         types = {name: arrow().string() for name in as_text}

@@ -1,0 +1,415 @@
+"""Commands from beginning to end, in one process."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import puforest
+from puforest.cli._app import run
+from puforest.cli._commands import app
+
+ROOT = Path(__file__).parents[1]
+FAST = ("--trees", "5", "--threads", "1")
+
+
+class Answer(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def cli(capsys):
+    """Runs a command line, and returns its exit code and what it printed."""
+
+    def call(*arguments):
+        code = run([str(a) for a in arguments])
+        return Answer(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, blobs):
+    """A table as CSV and Parquet, and a model fitted to it."""
+    X, labelled, truth = blobs
+    where = tmp_path_factory.mktemp("cli")
+    columns = {"id": [f"{i:04}" for i in range(len(X))], "known": labelled, "truth": truth}
+    columns |= {f"feature {i}": X[:, i] for i in range(X.shape[1])}
+    table = pa.table(columns)
+    pyarrow.csv.write_csv(table, where / "rows.csv")
+    pyarrow.parquet.write_table(table, where / "rows.parquet", row_group_size=50)
+    fit = ["fit", where / "rows.csv", "--label", "known", "--drop", "truth", "--drop", "id"]
+    fit += ["--prior", "0.4"]
+    fit += ["--scenario", "single-training-set", "-o", where / "model.puf", "--no-quality", *FAST]
+    assert run([str(a) for a in fit]) == 0
+    return where
+
+
+def test_fit_tells_what_it_understood(cli, folder, tmp_path):
+    model = tmp_path / "model.puf"
+    said = cli(
+        "fit", folder / "rows.csv", "--label", "known", "--drop", "truth", "-o", model,
+        "--drop", "id", "--scenario", "single-training-set", "--folds", 2, *FAST,
+    )  # fmt: skip
+    assert said.code == 0
+    assert re.search(r"rows +600: 115 labelled, 485 unlabelled", said.err)
+    assert re.search(r"labels +known = 1 is labelled, 0 is not", said.err)
+    assert re.search(r"features +6: feature 0, feature 1", said.err)
+    assert re.search(r"scenario +single-training-set", said.err)
+    assert re.search(r"prior +0\.\d+, estimated; 90 % interval 0\.\d+ to 0\.\d+", said.err)
+    assert "2 folds" in said.out
+    assert re.search(r"precision +0\.\d+ +0\.\d+ to", said.out)
+    loaded = puforest.load(model)
+    assert loaded.feature_names_in_.tolist() == [f"feature {i}" for i in range(6)]
+    assert loaded.n_estimators == 5
+    assert loaded.prior_estimate_.value == loaded.prior_
+
+
+def test_left_out_columns_are_named(cli, folder, tmp_path):
+    table = pa.csv.read_csv(folder / "rows.csv")
+    table = table.append_column("town", pa.array(["Bern", "Basel"] * 300))
+    table = table.append_column("mixed", pa.array(["1", "n.a.", "3"] * 200))
+    pyarrow.csv.write_csv(table, tmp_path / "rows.csv")
+    said = cli(
+        "fit", tmp_path / "rows.csv", "--label", "known", "--prior", "0.4",
+        "-o", tmp_path / "m.puf", "--no-quality", *FAST,
+    )  # fmt: skip
+    assert re.search(r"left out +1 column without numbers: town \(text, such as 'Bern'\)", said.err)
+    assert "the column mixed was left out: 200 of 600 values are no numbers, such as" in said.err
+    assert said.code == 0
+
+
+def test_options_of_the_forest(cli, folder, tmp_path):
+    said = cli(
+        "fit", folder / "rows.csv", "--label", "known", "--features", "feature 2",
+        "--features", "feature 0", "--prior", "0.4", "--model", "random-forest", "--risk", "upu",
+        "--loss", "logistic", "--voting", "soft", "--max-depth", 3, "--min-samples-leaf", 7,
+        "--seed", 5, "-o", tmp_path / "m.puf", "--no-quality", *FAST,
+    )  # fmt: skip
+    assert said.code == 0
+    model = puforest.load(tmp_path / "m.puf")
+    assert type(model) is puforest.PURandomForestClassifier
+    expected = {"risk": "upu", "loss": "logistic", "voting": "soft", "max_depth": 3}
+    expected |= {"min_samples_leaf": 7, "random_state": 5, "n_jobs": 1, "prior": 0.4}
+    assert {name: getattr(model, name) for name in expected} == expected
+    assert model.feature_names_in_.tolist() == ["feature 0", "feature 2"]
+
+
+def test_predict_writes_what_the_model_says(cli, folder, tmp_path, blobs):
+    out = tmp_path / "scored.parquet"
+    said = cli(
+        "predict", folder / "model.puf", folder / "rows.parquet", "--keep", "id", "-o", out,
+        "--batch-rows", 7,
+    )  # fmt: skip
+    assert said.code == 0
+    scored = pyarrow.parquet.read_table(out)
+    assert scored.schema.names == ["id", "score", "predicted"]
+    model = puforest.load(folder / "model.puf")
+    table = pa.table(list(blobs[0].T.copy()), names=model.feature_names_in_.tolist())
+    np.testing.assert_array_equal(scored["score"], model.predict_proba(table)[:, 1])
+    np.testing.assert_array_equal(scored["predicted"], model.predict(table))
+    assert scored["id"][3].as_py() == "0003"
+    assert "2 columns are not known to the model, and not used: known, truth" in said.err
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".csv.zst", ".arrow", ".feather"])
+def test_formats_of_the_output(cli, folder, tmp_path, suffix):
+    out = tmp_path / f"scored{suffix}"
+    assert cli("predict", folder / "model.puf", folder / "rows.csv", "-o", out).code == 0
+    # Read again by the command itself: score is the only column of a model of one.
+    source = folder / "rows.parquet"
+    expected = tmp_path / "expected.parquet"
+    cli("predict", folder / "model.puf", source, "-o", expected)
+    if "csv" in suffix or suffix == ".tsv":
+        with pa.input_stream(out, compression="detect") as stream:
+            parse = pyarrow.csv.ParseOptions(delimiter="\t" if suffix == ".tsv" else ",")
+            read = pyarrow.csv.read_csv(stream, parse_options=parse)
+    else:
+        read = pa.ipc.open_file(out).read_all()
+    np.testing.assert_array_equal(read["score"], pyarrow.parquet.read_table(expected)["score"])
+
+
+def test_columns_are_found_by_name(cli, folder, tmp_path):
+    table = pa.csv.read_csv(folder / "rows.csv")
+    shuffled = table.select(table.column_names[::-1])
+    pyarrow.csv.write_csv(shuffled, tmp_path / "shuffled.csv")
+    for name, rows in (("a.csv", folder / "rows.csv"), ("b.csv", tmp_path / "shuffled.csv")):
+        assert cli("predict", folder / "model.puf", rows, "-o", tmp_path / name).code == 0
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_missing_columns_are_named(cli, folder, tmp_path):
+    table = pa.csv.read_csv(folder / "rows.csv").drop_columns(["feature 1", "feature 4"])
+    pyarrow.csv.write_csv(table, tmp_path / "rows.csv")
+    said = cli("predict", folder / "model.puf", tmp_path / "rows.csv", "-o", tmp_path / "s.csv")
+    assert said.code == 1
+    assert "lacks 2 of the 6 columns" in said.err
+    assert "feature 1, feature 4" in said.err
+    assert not (tmp_path / "s.csv").exists()
+
+
+def test_keep_all(cli, folder, tmp_path):
+    out = tmp_path / "s.csv"
+    cli("predict", folder / "model.puf", folder / "rows.csv", "--keep-all", "-o", out)
+    header = out.read_text().splitlines()[0].replace('"', "").split(",")
+    assert header == [*pa.csv.read_csv(folder / "rows.csv").column_names, "score", "predicted"]
+    assert out.read_text().splitlines()[1].startswith('"0000"')
+
+
+def test_existing_files_stay_unless_forced(cli, folder, tmp_path):
+    out = tmp_path / "s.csv"
+    out.write_text("mine")
+    predict = ("predict", folder / "model.puf", folder / "rows.csv", "-o", out)
+    said = cli(*predict)
+    assert said.code == 1
+    assert "--force" in said.err
+    assert out.read_text() == "mine"
+    assert cli(*predict, "--force").code == 0
+    assert out.read_text().startswith('"score"')
+    assert [path.name for path in tmp_path.iterdir()] == ["s.csv"]
+
+
+def test_evaluate_beside_the_truth(cli, folder, blobs):
+    said = cli(
+        "evaluate", folder / "model.puf", folder / "rows.csv", "--label", "known",
+        "--truth", "truth", "--json",
+    )  # fmt: skip
+    assert said.code == 0
+    assert said.err == ""
+    answer = json.loads(said.out)
+    assert answer["scenario"] == "single-training-set"
+    assert answer["labelled"] == blobs[1].sum()
+    model = puforest.load(folder / "model.puf")
+    table = pa.table(list(blobs[0].T.copy()), names=model.feature_names_in_.tolist())
+    called = model.predict(table)
+    assert answer["truth"]["pu_accuracy"] == pytest.approx((called == blobs[2]).mean())
+    assert answer["metrics"]["pu_recall"]["value"] == pytest.approx(called[blobs[1] == 1].mean())
+
+
+def test_evaluate_takes_another_prior_and_scenario(cli, folder):
+    evaluate = ("evaluate", folder / "model.puf", folder / "rows.csv", "--label", "known", "--json")
+    first, second = (
+        json.loads(cli(*evaluate, *more).out)
+        for more in ((), ("--prior", "0.3", "--scenario", "case-control"))
+    )
+    assert (first["prior"], second["prior"]) == (0.4, 0.3)
+    assert second["scenario"] == "case-control"
+    assert first["metrics"]["lee_liu"] != second["metrics"]["lee_liu"]
+
+
+def test_truth_of_case_control_rows_is_about_the_unlabelled(cli, folder):
+    answer = json.loads(
+        cli(
+            "evaluate", folder / "model.puf", folder / "rows.csv", "--label", "known",
+            "--truth", "truth", "--scenario", "case-control", "--json",
+        ).out
+    )  # fmt: skip
+    everybody = json.loads(
+        cli(
+            "evaluate", folder / "model.puf", folder / "rows.csv", "--label", "known",
+            "--truth", "truth", "--json",
+        ).out
+    )  # fmt: skip
+    assert answer["truth"]["pu_precision"] < everybody["truth"]["pu_precision"]
+
+
+def test_prior(cli, folder, blobs):
+    prior = ("prior", folder / "rows.csv", "--label", "known", "--drop", "truth", "--drop", "id")
+    prior += ("--scenario", "single-training-set", "--method", "bbe", "--method", "elkan-noto")
+    answer = json.loads(cli(*prior, "--json").out)
+    assert list(answer["estimates"]) == ["bbe", "elkan-noto"]
+    assert abs(answer["estimates"]["bbe"]["value"] - blobs[2].mean()) < 0.2
+    assert re.search(r"bbe +0\.\d+ +0\.\d+ to 0\.\d+", cli(*prior, "--quiet").out)
+
+
+def test_describe(cli, folder):
+    said = cli("describe", folder / "model.puf", "--features", 2)
+    assert said.code == 0
+    assert puforest.load(folder / "model.puf").describe() in said.out
+    answer = json.loads(cli("describe", folder / "model.puf", "--json", "--features", 2).out)
+    assert answer["class"] == "PUExtraTreesClassifier"
+    assert answer["prior"] == 0.4
+    assert len(answer["importances"]) == 2
+    assert answer["features"][0] == "feature 0"
+
+
+def test_export(cli, folder, tmp_path):
+    import onnx
+    import treelite
+
+    model = folder / "model.puf"
+    assert cli("export", model, "--to", "onnx", "-o", tmp_path / "m.onnx").code == 0
+    onnx.checker.check_model(onnx.load(tmp_path / "m.onnx"))
+    assert cli("export", model, "--to", "treelite", "-o", tmp_path / "m.tl").code == 0
+    assert treelite.Model.deserialize(str(tmp_path / "m.tl")).num_tree == 5
+    text = cli("export", model, "--to", "text", "--tree", 3, "--max-depth", 1).out
+    assert text.startswith("PUExtraTreesClassifier, tree 3")
+    assert len(text.splitlines()) == 4
+    assert cli("export", model, "--to", "dot", "-o", tmp_path / "t.dot").code == 0
+    assert (tmp_path / "t.dot").read_text().startswith("digraph")
+
+
+def test_export_refuses_what_does_not_go_together(cli, folder, tmp_path):
+    assert "-o" in cli("export", folder / "model.puf", "--to", "onnx").err
+    out = tmp_path / "m.onnx"
+    said = cli("export", folder / "model.puf", "--to", "onnx", "--tree", 1, "-o", out)
+    assert said.code == 1
+    assert "--tree" in said.err
+    assert not out.exists()
+
+
+def test_report(cli, folder, tmp_path):
+    out = tmp_path / "r.html"
+    said = cli(
+        "report", folder / "model.puf", folder / "rows.csv", "--label", "known", "--held-out",
+        "--title", "Fraud & more", "-o", out, "--threads", 1,
+    )  # fmt: skip
+    assert said.code == 0
+    assert "Fraud &amp; more" in out.read_text()
+
+
+def test_json_is_all_there_is(cli, folder, tmp_path):
+    said = cli(
+        "fit", folder / "rows.csv", "--label", "known", "-o", tmp_path / "m.puf",
+        "--folds", 2, "--json", *FAST,
+    )  # fmt: skip
+    assert said.err == ""
+    answer = json.loads(said.out)
+    assert answer["features"][:2] == ["id", "truth"]
+    assert answer["warnings"][0].startswith("the column id is different in every row")
+    low, high = answer["prior_interval"]
+    assert low <= answer["prior"] <= high
+    assert 0 <= answer["quality"]["metrics"]["pu_f1"]["value"] <= 1
+
+
+def test_quiet_fit_says_only_its_quality(cli, folder, tmp_path):
+    fit = ("fit", folder / "rows.csv", "--label", "known", "--prior", "0.4", "-q", *FAST)
+    fit += ("--drop", "id", "--drop", "truth", "--scenario", "single-training-set")
+    assert cli(*fit, "--no-quality", "-o", tmp_path / "m.puf") == (0, "", "")
+    said = cli(*fit, "--folds", 2, "-o", tmp_path / "n.puf")
+    assert said.out.startswith("Quality")
+    assert said.err == ""
+
+
+def test_errors_are_one_line(cli, folder, tmp_path):
+    rows, model, out = folder / "rows.csv", folder / "model.puf", tmp_path / "out.csv"
+    fit = ("fit", rows, "--label", "known", "--drop", "id", "-q")
+    for arguments, hint in (
+        (("fit", tmp_path / "none.csv", "--label", "y", "-o", out), "no such file"),
+        (("fit", rows, "--label", "nope", "-o", out), "it has id, known, truth"),
+        (("fit", rows, "-o", out), "--label"),
+        ((*fit, "--prior", "2", "-o", out), "between 0 and 1"),
+        ((*fit, "-o", tmp_path / "no" / "m.puf"), "no folder"),
+        ((*fit, "-o", tmp_path), "is a folder"),
+        ((*fit, "--drop", "x", "-o", out), "--drop x"),
+        ((*fit, "--drop", "known", "-o", out), "column of labels"),
+        ((*fit, "--loss", "x", "-o", out), "quadratic"),
+        ((*fit, "--folds", "200", "-o", out), "--no-quality"),
+        (("predict", rows, rows, "-o", out), "rows.csv"),
+        (("predict", model, rows, "-o", tmp_path / "s.xlsx"), ".parquet"),
+        (("predict", model, folder, "-o", out), "is a folder"),
+        (("predict", folder / "no.puf", rows, "-o", out), "puforest fit"),
+        (("predict", model, rows, "--keep", "x", "-o", out), "--keep x"),
+        (("report", model, "--label", "known", "-o", out), "DATA"),
+    ):
+        said = cli(*arguments)
+        assert said.code == 1, arguments
+        assert re.fullmatch(r"error: [^\n]+\n", said.err), said.err
+        assert hint in said.err
+        assert said.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_debug_shows_where(cli, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        cli("describe", tmp_path / "no.puf", "--debug")
+
+
+def test_wrong_commands_are_one_line_too(cli, folder):
+    for arguments, hint in (
+        (("fit",), "puforest fit --help"),
+        (("fitt",), "puforest --help"),
+        (("fit", "x", "--lable", "y"), "--label"),
+        (("fit", folder / "rows.csv", "-o", "m", "--scenario", "x"), "case-control"),
+        (("fit", folder / "rows.csv", "-o", "m", "--prior", "x"), "--prior"),
+        (("prior", folder / "rows.csv", "--method", "x"), "dedpul"),
+    ):
+        said = cli(*arguments)
+        assert said.code == 2
+        assert re.fullmatch(r"error: [^\n]+\n", said.err), said.err
+        assert hint in said.err
+
+
+def test_help_teaches(cli):
+    for info in app.registered_commands:
+        said = cli(info.name, "--help")
+        assert said.code == 0
+        assert "Examples" in said.out
+        for name in ("--json", "--quiet", "--verbose", "--debug"):
+            assert name in said.out
+    assert cli("--version").out == f"puforest {puforest.__version__}\n"
+    assert "Exit codes" in cli("--help").out
+
+
+def test_examples_of_the_help_are_commands_that_parse():
+    import typer
+
+    group = typer.main.get_command(app)
+    examples = [
+        line.strip()
+        for info in app.registered_commands
+        for line in info.help.splitlines()
+        if line.strip().startswith("puforest ")
+    ]
+    assert len(examples) > 10
+    for example in examples:
+        _, name, *arguments = shlex.split(example)
+        group.commands[name].make_context(name, arguments)
+
+
+def pages():
+    return sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    where = tmp_path_factory.mktemp("demo")
+    assert run(["demo", str(where), "--quiet"]) == 0
+    return where
+
+
+def test_demo(demo, cli, tmp_path):
+    names = ["model.puf", "mushrooms.csv", "new-mushrooms.csv", "report.html"]
+    assert sorted(path.name for path in demo.iterdir()) == names
+    said = cli("demo", demo)
+    assert said.code == 1
+    assert "--force" in said.err
+    answer = json.loads(cli("demo", tmp_path / "again", "--json").out)
+    assert abs(answer["prior"] - 0.518) < 0.05
+    assert abs(answer["metrics"]["pu_recall"]["value"] - answer["truth"]["pu_recall"]) < 0.03
+
+
+@pytest.mark.parametrize("page", [page.name for page in pages()])
+def test_commands_of_the_pages(page, demo, cli, tmp_path, monkeypatch):
+    """Every ``puforest ...`` of a page, in order, beside the data of the demo."""
+    text = next(path for path in pages() if path.name == page).read_text()
+    monkeypatch.chdir(tmp_path)
+    for name in ("mushrooms.csv", "new-mushrooms.csv"):
+        (tmp_path / name).write_bytes((demo / name).read_bytes())
+    for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL):
+        for line in block.replace("\\\n", " ").splitlines():
+            program, *arguments = shlex.split(line, comments=True) or [""]
+            if program == "cd":
+                monkeypatch.chdir(arguments[0])
+            if program == "puforest":
+                said = cli(*arguments)
+                assert said.code == 0, (line, said.err)
