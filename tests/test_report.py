@@ -1,0 +1,436 @@
+"""The report: its numbers are those of the library, and its file is whole and safe."""
+
+import json
+import os
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from two_clouds import SCENARIOS, draw, forest
+
+from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier
+from puforest._copies import copy_groups
+from puforest.calibration import PUCalibratedClassifier
+from puforest.inspection import importances, partial_dependence
+from puforest.metrics import (
+    pu_classification_report,
+    pu_false_positive_rate,
+    pu_interval,
+    pu_recall_score,
+    pu_reliability_curve,
+)
+from puforest.model_selection import prior_sensitivity
+from puforest.prior import PriorEstimatedWarning, estimate_prior
+from puforest.report import _model_part, write_report
+from puforest.report._page import safe_json
+from puforest.report._rows import judge, labelled_rows
+from puforest.report._subject import subject_of
+
+QUICK = {"n_simulations": 0, "n_jobs": 1, "random_state": 0}
+
+
+def data_of(file):
+    """The data of a report, which must be JSON without numbers that JSON does not have."""
+
+    def refuse(name):
+        raise AssertionError(f"{name} is no JSON")
+
+    text = file.read_text(encoding="utf-8")
+    block = re.search(r'id="report-data">(.*?)</script>', text, re.DOTALL).group(1)
+    return json.loads(block, parse_constant=refuse)
+
+
+@pytest.fixture
+def written(tmp_path):
+    """The data of a report that is written with the arguments given."""
+
+    def write(model, *args, **options):
+        file = write_report(model, tmp_path / "r.html", *args, overwrite=True, **QUICK | options)
+        return data_of(file)
+
+    return write
+
+
+@pytest.fixture(scope="module", params=SCENARIOS)
+def held_out(request):
+    """A model, rows that it has not seen, and what it says about them."""
+    X, labelled, _ = draw(800, request.param)
+    model = forest(request.param, voting="soft", min_samples_leaf=30).fit(X, labelled)
+    X_new, y_new, _ = draw(700, request.param, seed=1)
+    return model, X_new, y_new, model.predict_proba(X_new)[:, 1]
+
+
+def test_metrics_are_those_of_the_library(held_out, written):
+    model, X, y, scores = held_out
+    data = written(model, X, y, held_out=True)
+    shared = {"prior": model.prior_, "scenario": model.scenario}
+    expected = pu_classification_report(y, model.predict(X), scores, **shared)
+    for shown in data["quality"]:
+        metric = expected.metrics[shown["key"]]
+        for part in ("value", "low", "high"):
+            assert_allclose(shown[part], getattr(metric, part), rtol=1e-5, atol=1e-9)
+    assert data["rows"] | {"labelled": int(y.sum()), "n": len(y)} == data["rows"]
+    predicted = data["reliability"]["predicted"]
+    curve = pu_reliability_curve(y, scores, **shared)
+    assert_allclose([data["reliability"]["observed"], predicted], curve, rtol=1e-5)
+
+
+def test_thresholds_are_judged_by_the_library(held_out, written):
+    model, X, y, scores = held_out
+    table = written(model, X, y, held_out=True)["thresholds"]
+    shared = {"prior": model.prior_, "scenario": model.scenario}
+    assert table["threshold"] == sorted(set(table["threshold"]))
+    assert len(table["threshold"]) < 200
+    for t in (0.5, 0.2, 0.81):
+        i = table["threshold"].index(t)
+        called = (scores > t).astype(int)
+        for name in ("precision", "recall", "f1"):
+            found = pu_interval(name, y, called, **shared)
+            shown = [table[name][i], table[f"{name}_low"][i], table[f"{name}_high"][i]]
+            assert_allclose(shown, [found.value, found.low, found.high], rtol=1e-5)
+        false_alarms = (1 - model.prior_) * pu_false_positive_rate(y, called, **shared)
+        missed = model.prior_ * (1 - pu_recall_score(y, called, scenario=model.scenario))
+        assert_allclose(
+            [table["false_alarms"][i], table["missed"][i]], [false_alarms, missed], rtol=1e-5
+        )
+        assert table["flagged_unlabelled"][i] == called[y == 0].sum()
+    nothing = written(model, X[scores < 0.9], y[scores < 0.9], held_out=True)["thresholds"]
+    assert nothing["precision"][-1] is None
+    assert nothing["flagged"][-1] == 0
+
+
+def test_scores_are_spread_as_shares(held_out, written):
+    model, X, y, scores = held_out
+    shown = written(model, X, y, held_out=True)["histogram"]
+    edges = np.linspace(0, 1, 41)
+    assert_allclose(shown["edges"], edges, rtol=1e-5)
+    for group, name in ((y == 1, "labelled"), (y == 0, "unlabelled")):
+        expected = np.histogram(scores[group], edges)[0] / group.sum()
+        assert_allclose(shown[name], expected, atol=1e-6)
+    assert_allclose(np.sum(shown["positives"]), model.prior_, rtol=1e-4)
+    assert_allclose(np.sum(shown["population"]), 1, rtol=1e-4)
+
+
+def test_sensitivity_and_dependence_are_those_of_the_library(held_out, written):
+    model, X, y, _ = held_out
+    data = written(model, X, y, held_out=True)
+    shown = data["sensitivity"]
+    assert any(abs(prior - model.prior_) < 1e-6 for prior in shown["priors"])
+    assert shown["priors"][0] < 0.2
+    assert shown["priors"][-1] > 0.7
+    expected = prior_sensitivity(model, X, y, priors=shown["priors"])
+    for name in ("positive_share", "flipped_share", "precision", "recall", "f1"):
+        shares = np.array(shown[name], dtype=float)  # nan where there is none
+        assert_allclose(shares, getattr(expected, name), atol=2e-3)
+    few = np.arange(200)
+    curves = written(model, X[few], y[few], held_out=True)["dependence"]["curves"]
+    order = importances(model).order
+    assert [curve["name"] for curve in curves] == [f"x{i}" for i in order]
+    expected = partial_dependence(model, X[few], int(order[0]), y=y[few], grid_resolution=30)
+    assert_allclose(curves[0]["x"], expected.grid[0], rtol=1e-5)
+    assert_allclose(curves[0]["y"], expected.average, rtol=1e-5)
+
+
+def test_weights_and_propensities_count(held_out, written):
+    model, X, y, scores = held_out
+    rng = np.random.default_rng(0)
+    given = {"sample_weight": rng.random(len(y)) + 0.5, "propensity": rng.random(len(y)) / 2 + 0.4}
+    data = written(model, X, y, held_out=True, **given)
+    expected = pu_classification_report(
+        y, model.predict(X), scores, prior=model.prior_, scenario=model.scenario, **given
+    )
+    for shown in data["quality"]:
+        assert_allclose(shown["value"], expected.metrics[shown["key"]].value, rtol=1e-5, atol=1e-9)
+    assert data["rows"]["weighted"]
+    assert data["rows"]["propensity"]
+
+
+def test_rows_of_the_fit_are_judged_by_others(written):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1500, 3)), (rng.random(1500) < 0.3).astype(int)
+    model = forest(n_estimators=5).fit(X, y)  # to noise, which it learns by heart
+    area = {
+        honest: next(
+            m["value"]
+            for m in written(model, X, y, held_out=not honest)["quality"]
+            if m["key"] == "pu_balanced_accuracy"
+        )
+        for honest in (True, False)
+    }
+    assert area[False] > 0.9
+    assert abs(area[True] - 0.5) < 0.12
+
+
+def test_copies_of_a_row_are_judged_by_one_model():
+    X, y, _ = draw(150, "case-control")
+    X, y = np.concatenate([X, X[y == 1]]), np.concatenate([y, np.zeros(y.sum(), dtype=int)])
+    model = forest(n_estimators=3).fit(X, y)
+    rows = labelled_rows(X, y, scenario="case-control", sample_weight=None, propensity=None)
+    rng = np.random.RandomState(0)
+    scored = judge(subject_of(model), rows, held_out=False, cv=3, n_jobs=None, rng=rng)
+    group = copy_groups(X)
+    tests = [test for _, test in scored.parts]
+    assert_array_equal(np.sort(np.concatenate(tests)), np.arange(len(X)))
+    assert len(tests) == 3
+    for i in range(3):
+        assert not set(group[tests[i]]) & set(group[tests[i - 1]])
+        assert scored.parts[i][0].prior_ == model.prior_
+
+
+def test_the_fit_tells_its_prior_and_the_rows_check_a_given_one(written):
+    X, y, _ = draw(400, "single-training-set")
+    with pytest.warns(PriorEstimatedWarning):
+        model = forest("single-training-set", prior=None).fit(X, y)
+    shown = written(model)["prior"]
+    estimate = model.prior_estimate_
+    assert (shown["source"], shown["estimate"]["method"]) == ("fit", "bbe")
+    assert_allclose(
+        [shown["estimate"]["low"], shown["estimate"]["high"]], estimate.interval, rtol=1e-5
+    )
+    given = forest("single-training-set", prior=0.8).fit(X, y)
+    assert "estimate" not in written(given)["prior"]
+    data = written(given, X, y)
+    assert data["prior"]["source"] == "check"
+    assert data["prior"]["estimate"]["high"] < 0.8
+    worst = [caveat["text"] for caveat in data["caveats"] if caveat["level"] == "serious"]
+    assert any("prior of 0.800" in text for text in worst)
+    assert data["caveats"][0]["level"] == "serious"
+
+
+@pytest.mark.filterwarnings("ignore::puforest.metrics.PriorMismatchWarning")
+@pytest.mark.parametrize("method", ["bbe", "dedpul", "tice", "elkan-noto", "km2"])
+def test_evidence_of_each_method(method, written):
+    X, y, _ = draw(300, "case-control")
+    estimate = estimate_prior(X, y, method=method, random_state=0)
+    model = forest(prior=estimate.value, n_estimators=5).fit(X, y)
+    data = written(model, X, y, held_out=True, prior_estimate=estimate)
+    shown = data["prior"]["estimate"]
+    assert shown["method"] == method
+    for line in shown["evidence"]["series"]:
+        assert 2 <= len(line["x"]) == len(line["y"]) <= 600
+        assert line["x"] == sorted(line["x"])
+    by_prior = pu_interval(
+        "precision", y, model.predict(X), prior=estimate.value, prior_interval=estimate.interval
+    )
+    assert_allclose(data["quality"][0]["low"], by_prior.low, rtol=1e-5)
+
+
+def test_trees_are_those_of_the_model(written):
+    X, y, _ = draw(600, "case-control")
+    model = forest(n_estimators=3).fit(X, y)
+    shown = written(model)["trees"]
+    assert len(shown["trees"]) == shown["n_trees"] == 3
+    for t, tree in enumerate(shown["trees"]):
+        grown = model._forest.tree(t)
+        assert tree["n_nodes"] == len(tree["feature"]) == len(grown.feature)
+        pairs = [(0, 0)]  # a node here and there
+        for here, there in pairs:
+            assert_allclose(tree["threshold"][here], grown.threshold[there], rtol=1e-5)
+            assert_allclose(tree["w_p"][here], grown.w_p[there], rtol=1e-5)
+            assert tree["labelled"][here] == grown.n_labelled[there]
+            left = tree["left"][here], int(grown.left[there])
+            assert (left[0] == -1) == (left[1] == -1)
+            if left[0] != -1:
+                pairs += [left, (left[0] + 1, left[1] + 1)]
+        assert len(pairs) == tree["n_nodes"]
+    assert shown["names"] == {str(i): f"x{i}" for i in range(3)}
+
+
+def test_large_forests_are_cut_to_a_budget(written, monkeypatch):
+    monkeypatch.setattr(_model_part, "MOST_NODES", 45)
+    monkeypatch.setattr(_model_part, "MOST_NODES_A_TREE", 20)
+    X, y, _ = draw(600, "case-control")
+    shown = written(forest(n_estimators=9).fit(X, y))["trees"]
+    sizes = [len(tree["feature"]) for tree in shown["trees"]]
+    assert sum(sizes) <= 45
+    assert len(sizes) < shown["n_trees"] == 9
+    first = shown["trees"][0]
+    assert sizes[0] == 19 < first["n_nodes"]
+    assert all(left < sizes[0] - 1 for left in first["left"])
+    assert sum(f >= 0 and left < 0 for f, left in zip(first["feature"], first["left"], strict=True))
+
+
+def test_importances_and_names(written):
+    X, y, _ = draw(300, "case-control")
+    model = forest(n_estimators=5)
+    names = ["a", "b", "c"]
+    table = pd.DataFrame(X, columns=names)
+    shown = written(model.fit(table, y), table, y)["importances"]
+    order = importances(model).order
+    assert shown["names"] == [names[i] for i in order]
+    assert_allclose(shown["mean"], model.feature_importances_[order], rtol=1e-5)
+    assert written(model, pl.DataFrame(X, schema=names))["importances"]["names"] == shown["names"]
+    plain = forest(n_estimators=5).fit(X, y)
+    with pytest.warns(UserWarning, match="fitted without feature names"):
+        assert set(written(plain, table)["importances"]["names"]) == set(names)
+    assert "u" in written(plain, feature_names="uvw")["importances"]["names"]
+
+
+def test_features_that_hardly_vary(written):
+    X, y, _ = draw(300, "case-control")
+    rng = np.random.default_rng(0)
+    X[:, 1] = np.where(rng.random(len(X)) < 0.97, 0, X[:, 1] * 100)  # most are alike
+    X[:, 2] *= 1e-12
+    data = written(forest(n_estimators=5).fit(X, y), X)
+    assert data["dependence"]["left_out"] == ["x2"]
+    assert {curve["name"] for curve in data["dependence"]["curves"]} == {"x0", "x1"}
+
+
+def test_what_the_model_knows_by_itself(written):
+    X, y, _ = draw(300, "case-control")
+    model = forest(oob_score=True).fit(X, y)
+    data = written(model)
+    assert not {"quality", "thresholds", "histogram", "sensitivity", "dependence", "rows"} & set(
+        data
+    )
+    assert_allclose(data["model"]["oob_risk"], model.oob_risk_, rtol=1e-5)
+    changed = {p["name"] for p in data["parameters"][0]["parameters"] if p["changed"]}
+    assert changed == {"prior", "n_estimators", "random_state", "oob_score"}
+    assert dict(data["versions"]).keys() >= {"puforest", "Python", "NumPy", "scikit-learn"}
+    tree = written(PUDecisionTreeClassifier(prior=0.4).fit(X, y))
+    assert "oob_risk" not in tree["model"]
+    supervised = written(forest(prior=None, risk="pn").fit(X, y), X)
+    assert supervised["dependence"]["curves"]
+
+
+def test_calibrated_models(written):
+    X, y, _ = draw(500, "case-control")
+    inner = forest(voting="soft", min_samples_leaf=10, n_estimators=10)
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = PUCalibratedClassifier(inner, cv=2).fit(table, y)
+    data = written(model, table, y, held_out=True)
+    scores = model.predict_proba(table)[:, 1]
+    expected = pu_interval("brier", y, scores, prior=model.prior_)
+    shown = next(m for m in data["quality"] if m["key"] == "pu_brier")
+    assert_allclose(shown["value"], expected.value, rtol=1e-5)
+    assert [layer["class"] for layer in data["parameters"]] == [
+        "PUCalibratedClassifier",
+        "PURandomForestClassifier",
+    ]
+    assert "sensitivity" not in data
+    assert written(model, table, y, cv=2)["rows"]["folds"] == 2
+    fitted = PUCalibratedClassifier(model.estimator_, cv="prefit").fit(table, y)
+    with pytest.raises(ValueError, match="held_out=True"):
+        written(fitted, table, y)
+
+
+def test_labels_in_any_coding(written):
+    X, y, _ = draw(300, "case-control")
+    model = forest(n_estimators=5).fit(X, y)
+    first, second = (written(model, X, labels) for labels in (y, 2 * y - 1))
+    assert first["quality"] == second["quality"]
+
+
+def test_scar_test_is_told(written):
+    X, y, _ = draw(400, "single-training-set")
+    y[X[:, 0] < 1.5] = 0  # only positives of one kind are labelled
+    model = forest("single-training-set", prior=0.4, n_estimators=5).fit(X, y)
+    options = {"held_out": True, "feature_names": ["size", "b", "c"]}
+    data = written(model, X, y, n_simulations=19, **options)
+    assert data["scar"]["p_value"] <= 0.05
+    assert "size" in data["scar"]["features"]
+    assert data["scar"]["explanation"] in [caveat["text"] for caveat in data["caveats"]]
+    assert "p_value" not in written(model, X, y, n_simulations=0, **options)["scar"]
+
+
+def test_trivial_and_hopeless_models_are_called_so(written):
+    X, y, _ = draw(300, "case-control")
+    model = forest(prior=0.01, n_estimators=5, max_depth=1).fit(X, y)
+    data = written(model, X, y, held_out=True)
+    assert "trivial" in data["caveats"][0]["text"]
+    few = np.concatenate([np.flatnonzero(y)[:30], np.flatnonzero(y == 0)])
+    data = written(forest(n_estimators=5).fit(X, y), X[few], y[few], held_out=True)
+    assert any("Only 30 labelled rows" in caveat["text"] for caveat in data["caveats"])
+    sure = forest(prior=0.9, voting="soft", min_samples_leaf=20).fit(X, y)
+    texts = [caveat["text"] for caveat in written(sure, X, y)["caveats"]]
+    assert any(text.startswith("Prior and data contradict each other.") for text in texts)
+
+
+# The file
+
+
+def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    X, y, _ = draw(100, "case-control")
+    model = forest(n_estimators=2).fit(X, y)
+    file = model.report(tmp_path / "r.html", title="First")
+    assert "<title>First</title>" in file.read_text(encoding="utf-8")
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        model.report(file)
+    model.report(file, title="Second", overwrite=True)
+    assert "<title>Second</title>" in file.read_text(encoding="utf-8")
+
+    def fail(*args):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="no space left"):
+        model.report(file, title="Third", overwrite=True)
+    assert "<title>Second</title>" in file.read_text(encoding="utf-8")
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_large_models_make_small_files(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3000, 100)), (rng.random(3000) < 0.2).astype(int)
+    model = PUExtraTreesClassifier(prior=0.4, n_estimators=20, random_state=0).fit(X, y)
+    file = write_report(model, tmp_path / "r.html", X, y, held_out=True, **QUICK)
+    assert model.get_n_leaves() > _model_part.MOST_NODES
+    assert file.stat().st_size < 700_000
+
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \u2028 {{data}} \ud800"
+
+
+def test_names_and_titles_are_no_markup(tmp_path):
+    X, y, _ = draw(100, "case-control")
+    model = forest(n_estimators=2).fit(X, y)
+    names = [HOSTILE, "b", "c"]
+    file = write_report(model, tmp_path / "r.html", feature_names=names, title=HOSTILE)
+    text = file.read_text(encoding="utf-8")
+    assert "alert(1)</script>" not in text
+    assert "<img" not in text
+    assert text.count("<script") == text.count("</script>") == 2
+    assert data_of(file)["title"] == HOSTILE
+    assert HOSTILE in data_of(file)["importances"]["names"]
+    assert re.search(r"https?://(?!www\.w3\.org/2000/svg)", text) is None
+
+
+def test_json_is_plain():
+    text = safe_json({"a": [np.float64(np.nan), np.inf, 1 / 3, np.int64(2)], 3: "<&>é"})
+    assert text == '{"a":[null,null,0.333333,2],"3":"\\u003c\\u0026\\u003e\\u00e9"}'
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": None}, "y was given without X"),
+        ({"y": None, "sample_weight": np.ones(3)}, "give y too"),
+        ({"y": [0, 1]}, "y has 2 rows"),
+        ({"feature_names": ["a"]}, "feature_names has 1 names"),
+        ({"cv": 200}, "too few for n_splits=200"),
+        ({"path": "missing/r.html"}, "there is no folder"),
+        ({"path": "."}, "is a folder"),
+        ({"held_out": 1}, "held_out must be True or False"),
+        ({"n_simulations": -1}, "n_simulations must be at least 0"),
+        ({"model": PUDecisionTreeClassifier()}, "not fitted"),
+        ({"model": "forest.puf"}, "model must be a forest or tree"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_errors_say_what_to_do(change, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y, _ = draw(60, "case-control")
+    model = forest(n_estimators=2).fit(X, y)
+    arguments = {"model": model, "path": "r.html", "X": X, "y": y} | QUICK | change
+    with pytest.raises((ValueError, TypeError, OSError), match=message):
+        write_report(**arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_supervised_models_are_not_judged_by_pu_labels(written):
+    X, y, _ = draw(100, "case-control")
+    with pytest.raises(ValueError, match="risk='pn'"):
+        written(forest(prior=None, risk="pn").fit(X, y), X, y)
