@@ -9,7 +9,7 @@ CPP := $(wildcard core/src/* core/include/puforest/* core/tests/*)
 PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 
 .PHONY: demo test test-python test-core lint format coverage clean
-.PHONY: reproduce figures leaderboard
+.PHONY: fuzz-models reproduce figures leaderboard
 .PHONY: bench bench-report bench-scale bench-track bench-prior bench-calibration bench-propensity
 
 demo: $(VENV)/installed
@@ -56,6 +56,10 @@ coverage: $(VENV)/installed-dev
 	build/coverage/core/core_tests
 	cd build/coverage && ../../$(BIN)/gcovr --root ../.. --filter ../../core/src --filter ../../core/include \
 	  --exclude-throw-branches --merge-lines --print-summary .
+
+# Damage 100,000 model files and load them all.
+fuzz-models: $(VENV)/installed-dev
+	$(BIN)/python -W error tests/fuzz_model_files.py $(ARGS)
 
 # The tables of the paper again, beside its numbers; ARGS="--tables tree_methods" runs one of them.
 # Goes on where an earlier run stopped.
