@@ -98,7 +98,7 @@ def chain(depth, voting="hard"):
 
 
 def constants(voting="hard"):
-    """A forest of trees with one node each, two of which vote positive."""
+    """A forest of trees with one node each: two vote positive, and one is undecided."""
     model = PUExtraTreesClassifier(prior=0.5, voting=voting).fit([[0.0], [1.0]], [0, 1])
-    leaves = [(-1, 0.0, -1, w_p, 1.0) for w_p in (0.2, 0.7, 0.9)]
+    leaves = [(-1, 0.0, -1, w_p, 1.0) for w_p in (0.2, 0.7, 0.9, 0.5)]
     return with_trees(model, *([leaf] for leaf in leaves))

@@ -98,5 +98,5 @@ def test_extreme_shapes():
     assert len(nodes) == 2401
     assert max(node[0] for node in nodes) == 1200
     text = to_text(constants(), tree=1)
-    assert text.splitlines()[0].startswith("PUExtraTreesClassifier, tree 1 of 0 to 2")
+    assert text.splitlines()[0].startswith("PUExtraTreesClassifier, tree 1 of 0 to 3")
     assert read(text) == [(0, "all rows", None, None, "0.7", "1", "0.7", "1", "1", "1")]
