@@ -13,7 +13,7 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 .PHONY: bench bench-report bench-scale bench-track bench-prior bench-calibration bench-propensity
 
 demo: $(VENV)/installed
-	$(BIN)/python examples/demo.py
+	$(BIN)/puforest demo build/demo --force
 
 test: lint test-core test-python
 
@@ -100,7 +100,7 @@ $(VENV)/pip:
 
 # As a user installs it: needs a compiler, brings everything else.
 $(VENV)/installed: $(VENV)/pip pyproject.toml $(CORE) $(PACKAGE)
-	$(PIP) install .
+	$(PIP) install '.[cli]'
 	touch $@
 
 # With those that it is compared with.

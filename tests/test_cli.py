@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,6 @@ import puforest
 from puforest.cli._app import run
 from puforest.cli._commands import app
 
-ROOT = Path(__file__).parents[1]
 FAST = ("--trees", "5", "--threads", "1")
 
 
@@ -125,10 +123,8 @@ def test_predict_writes_what_the_model_says(cli, folder, tmp_path, blobs):
 def test_formats_of_the_output(cli, folder, tmp_path, suffix):
     out = tmp_path / f"scored{suffix}"
     assert cli("predict", folder / "model.puf", folder / "rows.csv", "-o", out).code == 0
-    # Read again by the command itself: score is the only column of a model of one.
-    source = folder / "rows.parquet"
     expected = tmp_path / "expected.parquet"
-    cli("predict", folder / "model.puf", source, "-o", expected)
+    cli("predict", folder / "model.puf", folder / "rows.parquet", "-o", expected)
     if "csv" in suffix or suffix == ".tsv":
         with pa.input_stream(out, compression="detect") as stream:
             parse = pyarrow.csv.ParseOptions(delimiter="\t" if suffix == ".tsv" else ",")
@@ -376,40 +372,13 @@ def test_examples_of_the_help_are_commands_that_parse():
         group.commands[name].make_context(name, arguments)
 
 
-def pages():
-    return sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    where = tmp_path_factory.mktemp("demo")
-    assert run(["demo", str(where), "--quiet"]) == 0
-    return where
-
-
-def test_demo(demo, cli, tmp_path):
+def test_demo(cli, tmp_path):
+    answer = json.loads(cli("demo", tmp_path, "--json").out)
     names = ["model.puf", "mushrooms.csv", "new-mushrooms.csv", "report.html"]
-    assert sorted(path.name for path in demo.iterdir()) == names
-    said = cli("demo", demo)
-    assert said.code == 1
-    assert "--force" in said.err
-    answer = json.loads(cli("demo", tmp_path / "again", "--json").out)
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
     assert abs(answer["prior"] - 0.518) < 0.05
     assert abs(answer["metrics"]["pu_recall"]["value"] - answer["truth"]["pu_recall"]) < 0.03
-
-
-@pytest.mark.parametrize("page", [page.name for page in pages()])
-def test_commands_of_the_pages(page, demo, cli, tmp_path, monkeypatch):
-    """Every ``puforest ...`` of a page, in order, beside the data of the demo."""
-    text = next(path for path in pages() if path.name == page).read_text()
-    monkeypatch.chdir(tmp_path)
-    for name in ("mushrooms.csv", "new-mushrooms.csv"):
-        (tmp_path / name).write_bytes((demo / name).read_bytes())
-    for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL):
-        for line in block.replace("\\\n", " ").splitlines():
-            program, *arguments = shlex.split(line, comments=True) or [""]
-            if program == "cd":
-                monkeypatch.chdir(arguments[0])
-            if program == "puforest":
-                said = cli(*arguments)
-                assert said.code == 0, (line, said.err)
+    assert next(iter(answer["importances"])) == "odor=n"
+    said = cli("demo", tmp_path)
+    assert said.code == 1
+    assert "--force" in said.err

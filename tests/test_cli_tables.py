@@ -16,7 +16,7 @@ from sklearn.datasets import dump_svmlight_file
 import puforest
 from puforest.cli._app import run
 from puforest.cli._scoring import match_columns, scored_batches
-from puforest.cli.tables import TextOptions, label_rule, open_table
+from puforest.cli.tables import TextOptions, label_rule, open_table, read_pu
 from puforest.cli.tables._text import find_delimiter
 
 FAST = ("--prior", "0.4", "--trees", "3", "--threads", "1", "--no-quality")
@@ -133,13 +133,12 @@ def test_no_more_than_a_batch_is_held(fitted, tmp_path, name):
     assert len(scores) == 60
     assert kept == [float(i % 3 == 0) for i in range(60)]
     whole = next(scored_batches(model, source, columns, [], 1000)).score
-    if name != "stream.arrow" and "feather" not in name and "parquet" not in name:
-        np.testing.assert_array_equal(scores, whole)
+    np.testing.assert_array_equal(scores[: len(whole)], whole)
 
 
 def test_libsvm_columns_that_lines_are_silent_about(fitted, capsys, tmp_path):
     (tmp_path / "fit.svm").write_text("".join(f"{i % 2} 1:{i} 3:{i}\n" for i in range(20)))
-    code, answer = fitted(tmp_path / "fit.svm", label=())
+    _, answer = fitted(tmp_path / "fit.svm", label=())
     assert answer["features"] == ["1", "2", "3"]
     (tmp_path / "new.svm").write_text("0 1:5\n0 1:15\n")
     predict = ["predict", str(tmp_path / "model.puf"), str(tmp_path / "new.svm"), "--json"]
@@ -228,9 +227,8 @@ def test_ten_thousand_columns(fitted, tmp_path):
 def test_text_options(fitted, tmp_path):
     rows = "".join(f"{i},5;{i % 2}\n" for i in range(20))
     (tmp_path / "t.csv").write_bytes(("größe;y\n" + rows).encode("latin-1"))
-    code, error = fitted(tmp_path / "t.csv")
-    assert "--encoding" in error
-    code, answer = fitted(tmp_path / "t.csv", "--encoding", "latin-1", "--decimal", ",")
+    assert "--encoding" in fitted(tmp_path / "t.csv")[1]
+    _, answer = fitted(tmp_path / "t.csv", "--encoding", "latin-1", "--decimal", ",")
     assert answer["features"] == ["größe"]
     (tmp_path / "u.csv").write_text("".join(f"{i}#{i % 2}\n" for i in range(20)))
     label = ("--label", "f1")
@@ -312,8 +310,6 @@ def test_single_precision_stays(fitted, tmp_path):
     table = pa.table({"a": np.arange(9, dtype=np.float32) / 3, "y": [1, 0, 0] * 3})
     pyarrow.parquet.write_table(table, path)
     source = open_table(path, format=None, text=TextOptions())
-    from puforest.cli.tables import read_pu
-
     read = read_pu(source, label="y", positive=None, features=[], drop=[])
     assert read.X.dtype == np.float32
     np.testing.assert_array_equal(read.X[:, 0], table["a"])

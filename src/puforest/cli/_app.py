@@ -116,6 +116,8 @@ def _add(examples: Sequence[str], run: Run) -> Run:
                 warnings.filterwarnings("ignore", category=FutureWarning)
                 warnings.showwarning = show
                 say.result(run(say, **values))
+        except BrokenPipeError:
+            raise  # whoever read our output has gone: nothing to tell
         except USER_ERRORS as error:
             if debug:
                 raise

@@ -165,8 +165,7 @@ def write_all(
     force: bool,
 ) -> None:
     """Data, model and report."""
-    write_csv(folder / KNOWN, {LABEL: known.labelled}, known.X, names, force)
-    write_csv(folder / NEW, {LABEL: new.labelled, TRUTH: new.truth}, new.X, names, force)
+    write_data(folder, known, new, names, force)
     with written_whole(folder / MODEL, force=force) as part:
         forest.save(part)
     with say.progress("Writing the report"), written_whole(folder / REPORT, force=force) as part:
@@ -181,6 +180,12 @@ def write_all(
             n_jobs=-1,
             random_state=0,
         )
+
+
+def write_data(folder: Path, known: Sample, new: Sample, names: list[str], force: bool) -> None:
+    """The tables; the truth goes only with the new rows, to be compared with."""
+    write_csv(folder / KNOWN, {LABEL: known.labelled}, known.X, names, force)
+    write_csv(folder / NEW, {LABEL: new.labelled, TRUTH: new.truth}, new.X, names, force)
 
 
 def write_csv(

@@ -1,0 +1,42 @@
+"""Every command of the README and of the pages runs."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from puforest.cli import demo
+from puforest.cli._app import run
+from puforest.cli._commands import app
+
+ROOT = Path(__file__).parents[1]
+PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+
+
+def commands(page):
+    """Program and arguments of each line of the blocks for shells."""
+    for block in re.findall(r"```sh\n(.*?)```", page.read_text(), re.DOTALL):
+        for line in block.replace("\\\n", " ").splitlines():
+            yield shlex.split(line, comments=True) or [""]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_of_the_pages(name, tmp_path, monkeypatch, capsys):
+    """In order, beside the data of the demo."""
+    demo.write_data(tmp_path, *demo.mushrooms(), force=False)
+    monkeypatch.chdir(tmp_path)
+    for program, *arguments in commands(PAGES[name]):
+        if program == "cd" and (tmp_path / arguments[0]).is_dir():
+            monkeypatch.chdir(arguments[0])
+        if program == "puforest":
+            assert run(arguments) == 0, (arguments, capsys.readouterr().err)
+
+
+def test_the_page_shows_every_command():
+    shown = {
+        arguments[0]
+        for program, *arguments in commands(PAGES["command-line.md"])
+        if program == "puforest"
+    }
+    assert shown == {info.name for info in app.registered_commands}
