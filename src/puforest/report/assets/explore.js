@@ -18,7 +18,7 @@ function showChooser({ thresholds: at, rows }, body) {
   const costs = el("div", {}, el("h3", { text: "Cost by threshold" }));
   body.append(
     el("div", { class: "controls" },
-      el("label", { class: "grow" }, el("span", {}, "Threshold: ", shown), slider),
+      el("label", { class: "grow", for: "threshold" }, el("span", {}, "Threshold: ", shown), slider),
       el("label", {}, "Cost of a false alarm", alarm),
       el("label", {}, "Cost of a missed positive", miss)),
     results, el("div", { class: "pair" }, curves, costs),

@@ -1,0 +1,267 @@
+"""The report in a real browser: it opens without an error, asks for nothing, and its controls work.
+
+Needs Chromium; without one on the path these tests are skipped.
+"""
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+from two_clouds import draw, forest
+
+from puforest.metrics import pu_f1_score, pu_interval, pu_precision_score, pu_recall_score
+from puforest.report import write_report
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"> <b>☃</b> {{data}}"
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium on the path: apt-get install chromium, or the like"
+)
+
+
+@pytest.fixture(scope="module")
+def window():
+    """A page of the browser, and all that goes wrong or out on it."""
+    troubles = []
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page()
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("dialog", lambda dialog: troubles.append("a dialog"))
+        page.on("request", lambda request: troubles.append(request.url))
+        yield page, troubles
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def judged():
+    """A model and rows that it has not seen."""
+    X, y, _ = draw(800, "case-control")
+    model = forest(voting="soft", min_samples_leaf=20, n_estimators=12).fit(X, y)
+    return model, *draw(600, "case-control", seed=1)[:2]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, judged):
+    folder = tmp_path_factory.mktemp("reports")
+    model, X, y = judged
+    names = [HOSTILE, "b", "c"]
+    full = {"held_out": True, "n_simulations": 5, "n_jobs": 1, "random_state": 0}
+    hard = forest("single-training-set", n_estimators=4, oob_score=False)
+    X_single, y_single, _ = draw(300, "single-training-set")
+    return {
+        "full": write_report(model, folder / "full.html", X, y, title="Tumours & Co", **full),
+        "hostile": write_report(
+            model, folder / "hostile.html", X, y, feature_names=names, title=HOSTILE, **full
+        ),
+        "alone": write_report(model, folder / "alone.html"),
+        "folds": write_report(
+            hard.fit(X_single, y_single),
+            folder / "folds.html",
+            X_single,
+            y_single,
+            cv=2,
+            **full | {"held_out": False, "n_simulations": 0},
+        ),
+    }
+
+
+@pytest.fixture
+def opened(window, files):
+    """Opens a report; at the end nothing may have gone wrong, and only it have been asked for."""
+    page, troubles = window
+    troubles.clear()
+    asked = []
+
+    def open_report(name="full", *, width=1280, scheme="light"):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)
+        asked.append(files[name].as_uri())
+        page.goto(asked[-1])
+        return page
+
+    yield open_report
+    assert troubles == asked
+
+
+def value_of(page, name, place="#chosen"):
+    """The number on the card of this name."""
+    card = page.locator(
+        f"{place} .card", has=page.locator(".name", has_text=re.compile(f"^{name}"))
+    )
+    return card.locator(".value").inner_text()
+
+
+def choose(page, selector, value):
+    page.locator(selector).fill(str(value))
+
+
+def names_of_sections(page):
+    return page.locator("nav a").all_inner_texts()
+
+
+@pytest.mark.parametrize("name", ["full", "hostile", "alone", "folds"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_opens_without_trouble(opened, name, width):
+    page = opened(name, width=width)
+    assert page.locator("section").count() == len(names_of_sections(page)) >= 6
+    assert page.locator("section .body:empty").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert "NaN" not in page.locator("main").inner_text()
+    assert "undefined" not in page.locator("main").inner_text()
+
+
+def test_sections(opened):
+    full = names_of_sections(opened("full"))
+    assert full == [
+        *("Summary", "Data", "Prior", "Quality", "Scores", "Threshold", "Reliability"),
+        *("Features", "Dependence", "Sensitivity", "Labels", "Trees", "Parameters"),
+    ]
+    alone = names_of_sections(opened("alone"))
+    assert alone == ["Summary", "Data", "Prior", "Features", "Trees", "Parameters"]
+
+
+def test_numbers_are_those_of_the_library(opened, judged):
+    model, X, y = judged
+    page = opened()
+    found = pu_interval("precision", y, model.predict(X), prior=0.4)
+    assert value_of(page, "Precision", "#summary") == f"{found.value:.3f}"
+    card = page.locator("#summary .card", has_text="Precision")
+    assert f"{found.low:.3f} to {found.high:.3f}" in card.inner_text()
+    row = page.locator("#metrics tr", has_text="F1")
+    assert f"{pu_f1_score(y, model.predict(X), prior=0.4):.3f}" in row.inner_text()
+
+
+def test_slider_moves_the_threshold(opened, judged):
+    model, X, y = judged
+    page = opened()
+    before = page.locator("#chooser .moving").first.get_attribute("x1")
+    slider = page.locator("#threshold")
+    slider.focus()
+    for _ in range(20):
+        page.keyboard.press("ArrowRight")
+    shown = float(page.locator("#threshold-value").inner_text())
+    assert shown > 0.55
+    assert slider.get_attribute("aria-valuetext") == page.locator("#threshold-value").inner_text()
+    called = (model.predict_proba(X)[:, 1] > shown).astype(int)
+    assert value_of(page, "Recall") == f"{pu_recall_score(y, called):.3f}"
+    assert value_of(page, "Precision") == f"{pu_precision_score(y, called, prior=0.4):.3f}"
+    assert page.locator("#chooser .moving").first.get_attribute("x1") != before
+    assert f"{called[y == 0].sum()} of the unlabelled" in page.locator("#chosen").inner_text()
+    chart = page.locator("#chooser svg[role=img]").first
+    box = chart.bounding_box()
+    chart.click(position={"x": 60, "y": box["height"] / 2})
+    assert float(page.locator("#threshold-value").inner_text()) < 0.05
+
+
+def test_costs_choose_the_best_threshold(opened):
+    page = opened()
+    best = {}
+    for alarm, miss in ((1, 1), (10, 1), (1, 10)):
+        choose(page, "#cost-alarm", alarm)
+        choose(page, "#cost-miss", miss)
+        best[alarm, miss] = float(value_of(page, "Best"))
+        page.locator("#use-best").click()
+        assert float(page.locator("#threshold-value").inner_text()) == best[alarm, miss]
+        assert page.locator("#use-best").is_disabled()
+        # No threshold costs less than the one that is called the best.
+        costs = page.evaluate(
+            """([a, m]) => {
+              const t = JSON.parse(document.getElementById("report-data").textContent).thresholds;
+              return t.false_alarms.map((f, i) => 1000 * (a * f + m * t.missed[i]));
+            }""",
+            [alarm, miss],
+        )
+        assert float(value_of(page, "Cost")) == pytest.approx(min(costs), rel=1e-3)
+    assert best[1, 10] < best[1, 1] < best[10, 1]
+    choose(page, "#cost-alarm", -1)
+    assert value_of(page, "Best") == value_of(page, "Cost") == "not known"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_theme_follows_the_system_and_the_button(opened, scheme):
+    page = opened(scheme=scheme)
+
+    def lightness():
+        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return np.mean([int(part) for part in re.findall(r"\d+", colour)[:3]])
+
+    at_first = lightness()
+    assert (at_first > 128) == (scheme == "light")
+    page.locator("#theme").click()
+    assert (lightness() > 128) == (scheme == "dark")
+    assert page.locator("#theme").get_attribute("aria-pressed") == str(scheme == "light").lower()
+    page.locator("#theme").click()
+    assert lightness() == at_first
+
+
+def test_trees_can_be_browsed(opened, judged):
+    model = judged[0]
+    page = opened()
+    nodes = page.locator("#tree .node:visible")
+    at_first = nodes.count()
+    assert at_first >= 3
+    root = model._forest.tree(0)
+    question = f"x{root.feature[0]} ≤ {root.threshold[0]:.4g}?"
+    assert question in nodes.first.inner_text()
+    assert f"{root.n_labelled[0]} labelled" in nodes.first.inner_text()
+    closed = page.locator("#tree details:not([open]) > summary").first
+    closed.focus()
+    page.keyboard.press("Enter")
+    assert nodes.count() > at_first
+    for _ in range(8):
+        page.locator("#open-tree").click()
+    assert nodes.count() == len(root.feature)
+    page.locator("#close-tree").click()
+    assert nodes.count() == 1
+    choose(page, "#tree-number", 3)
+    third = model._forest.tree(2)
+    assert f"x{third.feature[0]} ≤ {third.threshold[0]:.4g}?" in nodes.first.inner_text()
+    assert page.locator("#tree-facts").inner_text().startswith("Tree 3 of 12")
+    choose(page, "#tree-number", 99)
+    assert "trees 1 to 12" in page.locator("#tree-facts").inner_text()
+
+
+def test_scores_have_two_views_and_charts_their_numbers(opened):
+    page = opened()
+    page.locator("#score-view").select_option("population")
+    assert "hence negatives" in page.locator("#scores .legend").inner_text()
+    page.locator("#scores .numbers summary").click()
+    assert page.locator("#scores .numbers tbody tr").count() == 3 * 40
+    page.locator("#scores svg[role=img]").hover()
+    assert "population:" in page.locator("#scores .tip").inner_text()
+
+
+def test_hostile_names_are_shown_and_do_nothing(opened):
+    page = opened("hostile")
+    assert page.title() == HOSTILE
+    assert page.locator("#title").inner_text() == re.sub(r"\s+", " ", HOSTILE)
+    assert HOSTILE in page.locator("#importances .name").all_inner_texts()
+    assert page.locator("img").count() == page.locator("main b:text('☃')").count() == 0
+
+
+def test_controls_have_names_and_charts_descriptions(opened):
+    page = opened()
+    for control in page.locator("button, input, select").all():
+        assert control.evaluate("e => e.labels?.length || e.textContent.trim() || e.ariaLabel")
+    charts = page.locator("svg[role=img]")
+    assert charts.count() >= 9
+    assert all(chart.get_attribute("aria-label") for chart in charts.all())
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the report"
