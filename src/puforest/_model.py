@@ -103,15 +103,29 @@ class Forest:
 
     # Answers
 
+    def votes(self) -> NDArray[np.bool_]:
+        """Whether each node would vote for the positive class; a tie is negative."""
+        vote: NDArray[np.bool_] = 2 * self.w_p > self.w_u
+        return vote
+
+    def answers(self, voting: str) -> NDArray[np.float64]:
+        """What each node would answer as a leaf: its vote, 0 or 1, or its posterior."""
+        if voting == "hard":
+            return self.votes().astype(np.float64)
+        return posterior(self.w_p, self.w_u)
+
     def predictor(self, voting: str, dtype: np.dtype[Any]) -> Predictor:
         """The forest packed for predictions on an X of this type; packed once."""
         single = dtype == np.float32
         if (voting, single) not in self._predictors:
-            hard = (2 * self.w_p > self.w_u).astype(np.float64)
-            value = hard if voting == "hard" else posterior(self.w_p, self.w_u)
             pack = _core.Predictor32 if single else _core.Predictor64
             self._predictors[voting, single] = pack(
-                self.offset, self.feature, self.threshold, self.left, value, self.n_features
+                self.offset,
+                self.feature,
+                self.threshold,
+                self.left,
+                self.answers(voting),
+                self.n_features,
             )
         return self._predictors[voting, single]
 

@@ -12,7 +12,7 @@ from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._model import LEAF
 from puforest.export._trees import feature_names as names_of
-from puforest.export._trees import levels, single_tree, votes
+from puforest.export._trees import levels, single_tree
 from puforest.risk import posterior
 
 # Read back, as many digits give the same float64.
@@ -61,7 +61,7 @@ class Reader:
         """The nodes, parents before children, left before right."""
         tree = self._tree
         share = posterior(tree.w_p, tree.w_u)
-        vote = votes(tree)
+        vote = tree.votes()
         sizes = self._sizes()
         waiting: list[tuple[int, int | None, int, str]] = [(0, None, 0, "all rows")]
         while waiting:

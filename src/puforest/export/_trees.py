@@ -13,7 +13,6 @@ from puforest import _validation as check
 from puforest._base import VOTINGS, PUClassifier
 from puforest._model import Forest
 from puforest.calibration import PUCalibratedClassifier
-from puforest.risk import posterior
 
 
 def fitted(model: Any, function: str) -> PUClassifier:
@@ -35,16 +34,7 @@ def fitted(model: Any, function: str) -> PUClassifier:
 
 def leaf_answers(model: PUClassifier) -> NDArray[np.float64]:
     """What each node of all trees would answer as a leaf: its vote, 0 or 1, or its posterior."""
-    forest = model._forest
-    if check.one_of("voting", model.voting, VOTINGS) == "soft":
-        return posterior(forest.w_p, forest.w_u)
-    return votes(forest).astype(np.float64)
-
-
-def votes(forest: Forest) -> NDArray[np.bool_]:
-    """Whether each node would vote for the positive class; a tie is negative."""
-    vote: NDArray[np.bool_] = 2 * forest.w_p > forest.w_u
-    return vote
+    return model._forest.answers(check.one_of("voting", model.voting, VOTINGS))
 
 
 def left_children(forest: Forest) -> NDArray[np.int64]:
