@@ -24,7 +24,7 @@ from puforest.metrics import (
 )
 from puforest.model_selection import prior_sensitivity
 from puforest.prior import PriorEstimatedWarning, estimate_prior
-from puforest.report import _model_part, write_report
+from puforest.report import _model_part, _prior, write_report
 from puforest.report._page import safe_json
 from puforest.report._rows import judge, labelled_rows
 from puforest.report._subject import subject_of
@@ -132,6 +132,19 @@ def test_sensitivity_and_dependence_are_those_of_the_library(held_out, written):
     expected = partial_dependence(model, X[few], int(order[0]), y=y[few], grid_resolution=30)
     assert_allclose(curves[0]["x"], expected.grid[0], rtol=1e-5)
     assert_allclose(curves[0]["y"], expected.average, rtol=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sensitivity_of_many_rows_is_that_of_some(held_out, written, monkeypatch, weighted):
+    model, X, y, _ = held_out
+    weight = np.random.default_rng(0).random(len(y)) + 0.5 if weighted else None
+    options = {"held_out": True, "sample_weight": weight}
+    exact = written(model, X, y, **options)["sensitivity"]
+    monkeypatch.setattr(_prior, "MOST_ROWS", 250)
+    some = written(model, X, y, **options)["sensitivity"]
+    assert some["positive_share"] != exact["positive_share"]
+    for name in ("positive_share", "recall", "f1"):
+        assert_allclose(some[name], exact[name], atol=0.1)
 
 
 def test_weights_and_propensities_count(held_out, written):

@@ -114,7 +114,9 @@ def collect(
         data["reliability"] = of_quality.reliability(*shared, interval)
         if not subject.calibrated:  # the map to probabilities is for one prior
             with _noted() as notes:
-                data["sensitivity"] = sensitivity_part(scored, rows, prior.value, prior.estimate)
+                data["sensitivity"] = sensitivity_part(
+                    scored, rows, prior.value, prior.estimate, rng
+                )
             data["sensitivity"]["notes"] = notes
         with _noted() as notes:
             scar = _scar(rows, names, prior.value, n_simulations, n_jobs, rng)

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 REACH = np.log(4)
 N_PRIORS = 21
 
+MOST_ROWS = 20_000  # of a kind, that are asked for other priors
+
 
 def holds(estimate: PriorEstimate, prior: float) -> bool:
     """Whether a prior is within the interval of an estimate."""
@@ -55,17 +57,21 @@ def prior_part(prior: float, estimate: PriorEstimate | None, source: str) -> dic
 
 
 def sensitivity_part(
-    scored: Scored, rows: LabelledRows, prior: float, estimate: PriorEstimate | None
+    scored: Scored,
+    rows: LabelledRows,
+    prior: float,
+    estimate: PriorEstimate | None,
+    rng: np.random.RandomState,
 ) -> dict[str, Any]:
     """Shares and metrics by prior: means over the models that have judged rows.
 
     Models answer for other priors with the same trees, on rows that they have not seen.
     """
     priors = _priors(scored, rows, prior, estimate)
-    found = [
-        prior_sensitivity(model, rows.X[test], rows.y[test], priors=priors, **rows.of(test))
-        for model, test in scored.parts
-    ]
+    found = []
+    for model, test in scored.parts:
+        kept, weights = _some(rows, test, MOST_ROWS // len(scored.parts), rng)
+        found.append(prior_sensitivity(model, rows.X[kept], rows.y[kept], priors=priors, **weights))
 
     def mean(name: str) -> Array:
         by_part: list[Array] = [getattr(part, name) for part in found]
@@ -73,6 +79,22 @@ def sensitivity_part(
 
     names = ("positive_share", "flipped_share", "precision", "recall", "f1", "error")
     return {"prior": prior, "priors": priors} | {name: mean(name) for name in names}
+
+
+def _some(
+    rows: LabelledRows, test: NDArray[np.intp], most: int, rng: np.random.RandomState
+) -> tuple[NDArray[np.intp], dict[str, Any]]:
+    """Some rows of each kind, and weights by which they stand for all of them."""
+    labelled = rows.sample.labelled[test]
+    groups = [test[labelled], test[~labelled]]
+    if max(len(group) for group in groups) <= most:
+        return test, rows.of(test)
+    kept = [rng.choice(g, most, replace=False) if len(g) > most else g for g in groups]
+    factors = [len(g) / len(k) for g, k in zip(groups, kept, strict=True)]
+    chosen = np.concatenate(kept)
+    weights = rows.of(chosen)
+    factor = np.repeat(factors, [len(k) for k in kept])
+    return chosen, weights | {"sample_weight": factor * weights.get("sample_weight", 1.0)}
 
 
 def _priors(

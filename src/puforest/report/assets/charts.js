@@ -41,6 +41,7 @@ function extent(axis, values) {
   let low = axis.min ?? Math.min(...there);
   let high = axis.max ?? Math.max(...there);
   if (!(high > low)) [low, high] = [low - 0.5, low + 0.5];
+  if (axis.min === 0 && !known(axis.max)) high *= 1.05;
   return [low, high];
 }
 
@@ -99,7 +100,7 @@ function lineChart(parent, spec) {
 
   function frame(fx, fy, width, left, right, top, bottom) {
     const shapes = [];
-    for (const v of spec.y.hidden ? [] : ticks(...ys, (height - top - bottom) / 45)) {
+    for (const v of spec.y.hidden ? [] : ticks(...ys, (height - top - bottom) / 36)) {
       shapes.push(svg("line", { class: "grid", x1: left, x2: width - right, y1: fy(v), y2: fy(v) }));
       shapes.push(svg("text", { x: left - 7, y: fy(v) + 4, "text-anchor": "end", text: short(v) }));
     }

@@ -90,7 +90,7 @@ function showPrior({ prior }, body) {
   const from = { fit: "estimated by the fit", given: "given to the model", check: "given to the model" };
   const cards = [card("Prior in use", share(prior.value), from[prior.source])];
   if (estimate) {
-    cards.push(card(prior.source === "check" ? "Check: estimate from these rows" : "Estimate", share(estimate.value), `by ${METHODS[estimate.method] ?? estimate.method}`));
+    cards.push(card(prior.source === "check" ? "Estimate from these rows" : "Estimate", share(estimate.value), `by ${METHODS[estimate.method] ?? estimate.method}`));
     cards.push(card(`${100 * estimate.confidence} % interval`, between(estimate.low, estimate.high), "of the estimate", true));
     cards.push(card("Positives with a label", percent(estimate.label_frequency), "of all positives in the data"));
   }
@@ -122,13 +122,13 @@ function showQuality({ quality, quality_notes: notes, rows, model }, body) {
   };
   const line = (m) =>
     el("tr", {},
-      el("th", { scope: "row" }, `${m.name} `, el("span", { class: "small", "aria-label": m.up ? "more is better" : "less is better", text: m.up ? "↑" : "↓" })),
+      el("th", { scope: "row" }, `${m.name}\u00a0`, el("span", { class: "small", "aria-label": m.up ? "more is better" : "less is better", text: m.up ? "↑" : "↓" })),
       el("td", { class: "n", text: share(m.value) }),
       el("td", { class: "n", text: between(m.low, m.high) }),
       el("td", { class: "bar-cell" }, whisker(m)),
       el("td", { class: "says-cell small", text: m.says }));
   const head = ["", "value", `${100 * rows.confidence} % interval`, "from 0 to 1", "what it is"];
-  const classes = ["", "n", "n", "", "says-cell"];
+  const classes = ["", "n", "n", "bar-cell", "says-cell"];
   body.append(el("div", { class: "wide" }, el("table", { id: "metrics" },
     el("thead", {}, el("tr", {}, ...head.map((text, i) => el("th", { scope: "col", class: classes[i], text })))),
     el("tbody", {}, ...quality.map(line)))));
