@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -360,6 +361,19 @@ def test_trivial_and_hopeless_models_are_called_so(written):
     sure = forest(prior=0.9, voting="soft", min_samples_leaf=20).fit(X, y)
     texts = [caveat["text"] for caveat in written(sure, X, y)["caveats"]]
     assert any(text.startswith("Prior and data contradict each other.") for text in texts)
+
+
+def test_the_page_about_it_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[1] / "docs" / "report.md").read_text(encoding="utf-8")
+    names = {}
+    for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(code, names)
+    data = data_of(tmp_path / "tumours.html")
+    shown = data["prior"]["estimate"]
+    assert shown["low"] < names["estimate"].value < shown["high"]
+    assert data["rows"]["folds"] == 5
+    assert names["called"].mean() < 0.5
 
 
 # The file
