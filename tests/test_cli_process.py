@@ -131,15 +131,15 @@ def test_a_bar_for_terminals_only(folder, tmp_path, monkeypatch):
 
 
 def test_nobody_reads_on(folder):
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [*PROGRAM, "describe", str(folder / "model.puf")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    process.stdout.close()
-    said = process.stderr.read()
-    assert process.wait() == 1
+    ) as process:
+        process.stdout.close()
+        said = process.stderr.read()
+    assert process.returncode == 1
     assert said == ""
 
 

@@ -313,3 +313,27 @@ def test_single_precision_stays(fitted, tmp_path):
     read = read_pu(source, label="y", positive=None, features=[], drop=[])
     assert read.X.dtype == np.float32
     np.testing.assert_array_equal(read.X[:, 0], table["a"])
+
+
+@pytest.mark.parametrize("name", ["large.parquet", "large.feather"])
+def test_little_of_a_large_file_is_in_memory(fitted, tmp_path, name):
+    rng = np.random.default_rng(0)
+    n = 200_000
+    table = pa.table({f"x{i}": rng.normal(size=n) for i in range(10)} | {"y": np.arange(n) % 2})
+    path = tmp_path / name
+    if path.suffix == ".parquet":
+        pyarrow.parquet.write_table(table, path, row_group_size=n // 20, compression="none")
+    else:
+        pyarrow.feather.write_feather(table, path, chunksize=n // 20, compression="uncompressed")
+    pyarrow.parquet.write_table(table[:200], tmp_path / "few.parquet")
+    fitted(tmp_path / "few.parquet")
+    model = puforest.load(tmp_path / "model.puf")
+    source = open_table(path, format=None, text=TextOptions())
+    columns = match_columns(model, source, [])
+    del table
+    before, most, rows = pa.total_allocated_bytes(), 0, 0
+    for scored in scored_batches(model, source, columns, [], 1000):
+        most = max(most, pa.total_allocated_bytes() - before)
+        rows += len(scored.score)
+    assert rows == n
+    assert most < path.stat().st_size / 5

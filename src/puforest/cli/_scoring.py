@@ -119,11 +119,6 @@ def columns_in_order() -> Iterator[None]:
 def tell_columns(say: Say, columns: Columns, path: Path) -> None:
     """Report columns that are silent or not known."""
     if columns.absent:
-        say.info(
-            f"{path}: {len(columns.absent):,} features are 0 throughout: {shown(columns.absent)}"
-        )
+        say.info(f"{path}: features that are 0 throughout: {shown(columns.absent)}")
     if columns.extra:
-        say.info(
-            f"{path}: {len(columns.extra):,} columns are not known to the model, and not "
-            f"used: {shown(columns.extra)}"
-        )
+        say.info(f"{path}: not used, as the model does not know it: {shown(columns.extra)}")

@@ -11,6 +11,9 @@ from puforest.cli.tables._source import Rows, Source, is_dictionary, sliced, typ
 
 ARROW_FILE = b"ARROW1"
 
+# Bytes of a column to read at a time, instead of those of a whole row group.
+BUFFER = 2**18
+
 
 class _Columnar(Source):
     """Columns that bring their types."""
@@ -55,7 +58,9 @@ class ParquetSource(_Columnar):
 
     def _stored(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         done = 0
-        with arrow("parquet").ParquetFile(self.path) as file:
+        # Fetching ahead would keep every row group: 2.0 GB instead of 0.4 GB for a file of 1.7 GB.
+        opened = arrow("parquet").ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER)
+        with opened as file:
             for batch in file.iter_batches(batch_size=n_rows, columns=list(columns)):
                 yield batch
                 done += batch.num_rows
