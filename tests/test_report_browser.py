@@ -211,6 +211,16 @@ def test_theme_follows_the_system_and_the_button(opened, scheme):
     assert lightness() == at_first
 
 
+def test_paper_is_light(opened):
+    page = opened(scheme="dark")
+    page.locator("#theme").click()
+    page.locator("#theme").click()
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("nav").is_hidden()
+    page.emulate_media(media="screen")
+
+
 def test_trees_can_be_browsed(opened, judged):
     model = judged[0]
     page = opened()
