@@ -12,6 +12,7 @@ import pyarrow.parquet
 import pytest
 
 import puforest
+from puforest._progress import progress_shown_by
 from puforest.cli._app import run
 from puforest.cli._commands import app
 
@@ -228,10 +229,10 @@ def test_prior(cli, folder, blobs):
 
 
 def test_describe(cli, folder):
-    said = cli("describe", folder / "model.puf", "--features", 2)
+    said = cli("describe", folder / "model.puf", "--top", 2)
     assert said.code == 0
     assert puforest.load(folder / "model.puf").describe() in said.out
-    answer = json.loads(cli("describe", folder / "model.puf", "--json", "--features", 2).out)
+    answer = json.loads(cli("describe", folder / "model.puf", "--json", "--top", 2).out)
     assert answer["class"] == "PUExtraTreesClassifier"
     assert answer["prior"] == 0.4
     assert len(answer["importances"]) == 2
@@ -382,3 +383,23 @@ def test_demo(cli, tmp_path):
     said = cli("demo", tmp_path)
     assert said.code == 1
     assert "--force" in said.err
+
+
+def test_verbose_says_more(cli, folder, tmp_path):
+    fit = ("fit", folder / "rows.csv", "--label", "known", "--prior", "0.4", "--no-quality", *FAST)
+    brief, long = (cli(*fit, "-o", tmp_path / f"m{len(v)}.puf", *v).err for v in ((), ("-v",)))
+    assert set(brief.splitlines()[1:6]) <= set(long.splitlines())
+    assert re.search(r"read in 0\.\d+ s", long)
+    assert "read in" not in brief
+
+
+def test_fits_tell_their_progress(blobs, capsys):
+    shares = []
+    forest = puforest.PUExtraTreesClassifier(prior=0.4, n_estimators=3, verbose=1)
+    with progress_shown_by(shares.append):
+        forest.fit(*blobs[:2])
+    assert shares[-1] == 1.0
+    assert shares == sorted(shares)
+    assert capsys.readouterr().err == ""
+    forest.fit(*blobs[:2])
+    assert "3/3 trees" in capsys.readouterr().err

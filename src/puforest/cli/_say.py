@@ -60,7 +60,7 @@ class Say:
 
     def detail(self, text: str) -> None:
         """What only the curious want to know."""
-        if self.verbose:
+        if self.verbose and not self.json:
             console(stderr=True).print(text, markup=False, style="dim")
 
     def warning(self, text: str) -> None:

@@ -16,9 +16,7 @@ from puforest.inspection import importances
 def describe(
     say: Say,
     model: o.ModelFile,
-    features: Annotated[
-        int, typer.Option("--features", min=0, help="How many features to list.")
-    ] = 10,
+    top: Annotated[int, typer.Option("--top", min=0, help="How many features to list.")] = 10,
 ) -> dict[str, Any]:
     """Tell what a model is, what it learnt from, and which features matter most.
 
@@ -27,7 +25,7 @@ def describe(
     fitted = o.load(model)
     trees = getattr(fitted, "estimator_", fitted)
     say.text(fitted.describe())
-    listed = importances(trees).sorted(features)
+    listed = importances(trees).sorted(top)
     if listed:
         say.text("")
         say.rows(

@@ -51,30 +51,27 @@ def export(
     ONNX runs without Python, treelite compiles forests; pip install 'puforest[export]' brings what
     they need. Text and dot, the language of Graphviz, show a single tree.
     """
-    whole = to in ("onnx", "treelite")
-    if whole and output is None:
-        raise ValueError(f"--to {to} writes a binary file: name it by -o")
-    if whole and not (tree is None and max_depth is None):
-        raise ValueError(f"--to {to} exports the whole model: --tree and --max-depth are for one")
+    if to in ("onnx", "treelite"):
+        if output is None:
+            raise ValueError(f"--to {to} writes a binary file: name it by -o")
+        if tree is not None or max_depth is not None:
+            raise ValueError(f"--to {to} exports all trees: --tree and --max-depth are for text")
     if output is not None:
         refuse_existing(output, force=force)
     fitted = o.load(model)
-    if whole:
-        assert output is not None
+    text = None
+    if to in ("text", "dot"):
+        text = (to_text if to == "text" else to_dot)(fitted, tree or 0, max_depth=max_depth)
+    if output is None:
+        say.text(text or "")
+    else:
         with written_whole(output, force=force) as part:
-            if to == "onnx":
+            if text is not None:
+                part.write_text(text, encoding="utf-8")
+            elif to == "onnx":
                 to_onnx(fitted, part)
             else:
                 to_treelite(fitted).serialize(str(part))
-        text = None
-    else:
-        write = to_text if to == "text" else to_dot
-        text = write(fitted, tree or 0, max_depth=max_depth)
-        if output is None:
-            say.text(text)
-        else:
-            with written_whole(output, force=force) as part:
-                part.write_text(text, encoding="utf-8")
     if output is not None:
         say.info(f"{model} as {to}: {output}")
     return {

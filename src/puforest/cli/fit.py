@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import typer
+from sklearn.base import clone
 
 from puforest import PUExtraTreesClassifier, PURandomForestClassifier
 from puforest._progress import progress_shown_by
@@ -116,11 +119,13 @@ def fit(
 
     Columns that hold no numbers are left out, and named.
     """
+    started = time.perf_counter()
     refuse_existing(output, force=force)
     source = o.opened(data, format, delimiter, decimal, encoding, no_header)
     table = read_pu(
         source, label=label, positive=positive, features=features or [], drop=drop or []
     )
+    say.detail(f"read in {time.perf_counter() - started:.2f} s")
     _understood.tell(say, source, table, scenario)
     forest = MODELS[model](
         prior,
@@ -144,15 +149,15 @@ def fit(
         result["quality"] = estimate_quality(say, forest, table, splits)
     with written_whole(output, force=force) as part:
         forest.save(part)
+    say.detail(f"done in {time.perf_counter() - started:.2f} s")
     say.info(f"The model is in {output}. Next: puforest predict {output} NEW_ROWS -o SCORED")
     return result
 
 
 def grow(say: Say, forest: Any, table: PUTable) -> None:
     """Fit the forest with a progress bar, and have it know its features by name."""
-    import numpy as np
-
-    with say.progress("Growing trees") as done, progress_shown_by(done), warnings.catch_warnings():
+    what = "Growing trees" if forest.prior else "Estimating the prior, growing trees"
+    with say.progress(what) as done, progress_shown_by(done), warnings.catch_warnings():
         # The prior is shown with the forest.
         warnings.simplefilter("ignore", PriorEstimatedWarning)
         forest.set_params(verbose=1).fit(table.X, table.labelled)
@@ -182,8 +187,6 @@ def describe_trees(forest: Any) -> str:
 
 def estimate_quality(say: Say, forest: Any, table: PUTable, splits: Any) -> dict[str, Any]:
     """PU metrics of forests like this one on rows they have not seen."""
-    from sklearn.base import clone
-
     known = prior_facts(forest)
     like = clone(forest).set_params(prior=forest.prior_)
     with say.progress(f"Estimating its quality, {len(splits)} folds") as done:

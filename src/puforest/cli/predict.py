@@ -92,6 +92,7 @@ def predict(
         )
     columns = match_columns(forest, source, kept)
     tell_columns(say, columns, data)
+    say.detail(f"{len(columns.features):,} features were found by name, in {source.kind}")
     rows = positive = 0
     with (
         written_whole(output, force=force) as part,
