@@ -194,13 +194,14 @@ def by_dataset(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
 
 def perform_all(runs: Iterable[Run], results: Results, load: Any, *, threads: int) -> None:
     """What is missing of the runs, a data set at a time."""
-    done = results.done()
     scratch = results.path.parent / "scratch"
+    done = results.done()
     missing = [run for run in dict.fromkeys(runs) if run not in done]
     with tqdm(total=len(missing), unit="run", disable=None) as bar:
         for name, those in by_dataset(missing):
             data = load(name)
             for run in those:
                 bar.set_description(f"{name}: {run.method}, draw {run.draw}")
-                results.add(perform(run, data, threads, scratch))
+                if run not in results.done():  # another process may have been here
+                    results.add(perform(run, data, threads, scratch))
                 bar.update()
