@@ -25,7 +25,7 @@ from puforest.metrics import (
 )
 from puforest.model_selection import prior_sensitivity
 from puforest.prior import PriorEstimatedWarning, estimate_prior
-from puforest.report import _model_part, _prior, write_report
+from puforest.report import _model_part, _prior, _write, write_report
 from puforest.report._page import safe_json
 from puforest.report._rows import judge, labelled_rows
 from puforest.report._subject import subject_of
@@ -388,6 +388,15 @@ def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
         model.report(file)
     model.report(file, title="Second", overwrite=True)
     assert "<title>Second</title>" in file.read_text(encoding="utf-8")
+
+    other = tmp_path / "other.html"
+    with monkeypatch.context() as patch:
+        # Somebody writes the file while the report is being made.
+        patch.setattr(_write, "page", lambda *args: str(other.write_text("theirs")))
+        with pytest.raises(FileExistsError, match="overwrite=True"):
+            model.report(other)
+    assert other.read_text() == "theirs"
+    other.unlink()
 
     def fail(*args):
         raise OSError("no space left")

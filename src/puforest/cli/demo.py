@@ -166,17 +166,17 @@ def write_all(
 ) -> None:
     """Data, model and report."""
     write_data(folder, known, new, names, force)
-    with written_whole(folder / MODEL, force=force) as part:
-        forest.save(part)
-    with say.progress("Writing the report"), written_whole(folder / REPORT, force=force) as part:
+    forest.save(folder / MODEL)
+    with say.progress("Writing the report"):
         write_report(
             forest,
-            part,
+            folder / REPORT,
             arrow().table(list(new.X.T.copy()), names=names),
             new.labelled,
             held_out=True,
             prior_estimate=prior,
             title="Which mushrooms are edible?",
+            overwrite=force,
             n_jobs=-1,
             random_state=0,
         )

@@ -12,13 +12,13 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
+from puforest._files import written_whole
 from puforest.io._fields import Fields
 
 Arrays = dict[str, NDArray[Any]]
@@ -130,18 +130,8 @@ def _views(entries: Mapping[str, Any], content: NDArray[np.uint8], start: int) -
 def write(path: Path, text: str, arrays: Arrays) -> None:
     """Write all or nothing: a file that was there stays until the new one is complete."""
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    temporary = path.with_name(f".{path.name}.{token_hex(8)}.tmp")
-    try:
-        _write_synced(temporary, text, contiguous)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _write_synced(path: Path, text: str, arrays: Arrays) -> None:
-    path.touch(exist_ok=False)  # OSError if the folder is not there or not ours to write to
-    usual = stat.S_IMODE(path.stat().st_mode)
-    save_file(arrays, path, metadata={KEY: text})
-    path.chmod(usual)  # safetensors lets only the owner read
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
+    with written_whole(path) as part:
+        part.touch(exist_ok=False)  # OSError if the folder is not there or not ours to write to
+        usual = stat.S_IMODE(part.stat().st_mode)
+        save_file(contiguous, part, metadata={KEY: text})
+        part.chmod(usual)  # safetensors lets only the owner read

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from puforest import _validation as check
+from puforest._files import written_whole
 from puforest.prior import PriorEstimate
 from puforest.report._collect import collect, find_prior
 from puforest.report._model_part import checked_names
@@ -99,7 +100,8 @@ def write_report(
     """
     subject = subject_of(model)
     check.boolean("held_out", held_out)
-    file = _target(path, check.boolean("overwrite", overwrite))
+    file = Path(path)
+    _require_free(file, check.boolean("overwrite", overwrite))
     check.integer("n_simulations", n_simulations, 0)
     names = checked_names(feature_names, model, X)
     table = None if X is None else _table(model, X)
@@ -122,7 +124,11 @@ def write_report(
     heading = str(title) if title is not None else f"Report on a {type(model).__name__}"
     data["title"] = heading
     data["made"] = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    _write(file, page(data, heading))
+    text = page(data, heading)
+    with written_whole(file) as part:
+        # Names of features may hold halves of characters, which no file can.
+        part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+        _require_free(file, overwrite)  # still
     return file
 
 
@@ -160,24 +166,11 @@ def _judging_rows(
     )
 
 
-def _target(path: str | os.PathLike[str], overwrite: bool) -> Path:
-    """The file to write, refused before anything is computed."""
-    file = Path(path)
+def _require_free(file: Path, overwrite: bool) -> None:
+    """Refuse a file that cannot be written, or stands there and is not to be replaced."""
     if not file.parent.is_dir():
         raise FileNotFoundError(f"path: there is no folder {file.parent} to write {file.name} to")
     if file.is_dir():
         raise IsADirectoryError(f"path: {file} is a folder: name a file, such as report.html")
     if file.exists() and not overwrite:
         raise FileExistsError(f"path: {file} is there already: overwrite=True replaces it")
-    return file
-
-
-def _write(file: Path, text: str) -> None:
-    """All or nothing: readers see the old file until the new one is complete."""
-    part = file.with_name(f".{file.name}.{os.getpid()}.part")
-    try:
-        # Names of features may hold halves of characters, which no file can.
-        part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
-        os.replace(part, file)
-    finally:
-        part.unlink(missing_ok=True)

@@ -1,12 +1,12 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and replace others only if told to."""
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from puforest import _files
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:
@@ -21,29 +21,8 @@ def refuse_existing(path: Path, *, force: bool) -> None:
 
 @contextmanager
 def written_whole(path: Path, *, force: bool) -> Iterator[Path]:
-    """A name to write to; what stands there takes the place of `path` when all went well.
-
-    If anything goes wrong, an interruption included, it is removed. A killed process leaves it
-    behind, under a name that says that it is a part: ``.scored.csv.part-…``.
-    """
+    """A name to write to, as that of `puforest._files`; looks twice for a file to be replaced."""
     refuse_existing(path, force=force)
-    part = path.with_name(f".{path.name}.part-{secrets.token_hex(4)}")
-    try:
+    with _files.written_whole(path) as part:
         yield part
-        _flush(part)
         refuse_existing(path, force=force)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-    if os.name == "posix":
-        _flush(path.parent)
-
-
-def _flush(path: Path) -> None:
-    """Have the disk keep what was written, so that a power cut leaves the old file or the new."""
-    # Windows flushes only what is open for writing, POSIX opens a folder only for reading.
-    descriptor = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,0 +1,39 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A name to write to; what stands there takes the place of `path` when all went well.
+
+    If anything goes wrong, an interruption included, it is removed. A killed process leaves it
+    behind, under a name that says that it is a part: ``.scored.csv.part-…``.
+    """
+    part = path.with_name(f".{path.name}.part-{token_hex(4)}")
+    try:
+        yield part
+        _flush(part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    if os.name == "posix":
+        # Not every file system can flush a folder; the file is in its place either way.
+        with suppress(OSError):
+            _flush(path.parent)
+
+
+def _flush(path: Path) -> None:
+    """Have the disk keep what was written, so that a power cut leaves the old file or the new."""
+    # Windows flushes only what is open for writing, POSIX opens a folder only for reading.
+    descriptor = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
