@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from puforest import _validation as check
 from puforest.metrics._docs import documented
 from puforest.metrics._metric import Judged, Metric, judged
-from puforest.metrics.calibration import CALIBRATION_ERROR, probability_bins
-from puforest.metrics.classification import PRECISION
-from puforest.metrics.intervals import IntervalSettings, estimate_interval, resamples
+from puforest.metrics._reliability import reliability
+from puforest.metrics.calibration import CALIBRATION_ERROR
+from puforest.metrics.intervals import IntervalSettings, resamples
 from puforest.metrics.ranking import (
     AVERAGE_PRECISION,
     ROC_AUC,
@@ -237,16 +236,8 @@ def plot_reliability(
         sample_weight=sample_weight,
         propensity=propensity,
     )
-    bins = probability_bins(rows.sample, rows.values, rows.prior, n_bins=n_bins, strategy=strategy)
-    there = np.flatnonzero(bins.population)
-    population = bins.population[there]
-    predicted = bins.predicted[there] / population
     settings = IntervalSettings(confidence, "formula", None, 2, None)
-    bars = [
-        estimate_interval(PRECISION, replace(rows, values=inside.astype(float)), settings)[1]
-        for inside in bins.of_row == there[:, None]
-    ]
-    low, middle, high = np.transpose([(bar.low, bar.value, bar.high) for bar in bars])
+    found = reliability(rows, settings, n_bins=n_bins, strategy=strategy)
     distance = _value(rows, CALIBRATION_ERROR, n_bins=n_bins, strategy=strategy)
     ax = axes(
         ax,
@@ -256,9 +247,9 @@ def plot_reliability(
     )
     ax.plot([0, 1], [0, 1], color=QUIET, linestyle=":", label="perfect")
     ax.errorbar(
-        predicted,
-        middle,
-        yerr=[middle - low, high - middle],
+        found.predicted,
+        found.observed,
+        yerr=[found.observed - found.low, found.high - found.observed],
         color=LABELLED,
         marker="o",
         capsize=3,

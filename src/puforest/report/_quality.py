@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
-from puforest.metrics import ClassificationReport, pu_classification_report
+from puforest.metrics import ClassificationReport, _reliability, pu_classification_report
 from puforest.metrics._metric import Judged, Metric, PriorMismatchWarning
-from puforest.metrics.calibration import CALIBRATION_ERROR, probability_bins
+from puforest.metrics.calibration import CALIBRATION_ERROR
 from puforest.metrics.classification import F1, FALSE_POSITIVE_RATE, PRECISION, RECALL
 from puforest.metrics.intervals import IntervalSettings, estimate_interval
 from puforest.metrics.ranking import thresholds
@@ -171,21 +171,9 @@ def score_histogram(rows: LabelledRows, scores: Array, prior: float) -> dict[str
 def reliability(
     rows: LabelledRows, scores: Array, prior: float, interval: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """Share of positives among rows of like scores.
-
-    It is the precision of a classifier that calls just these rows positive, and so is its interval.
-    """
+    """Share of positives among rows of like scores."""
     judged = Judged(rows.sample, scores, prior)
-    bins = probability_bins(rows.sample, scores, prior)
     settings = _settings(interval)
-    points: dict[str, Any] = {"predicted": [], "observed": [], "low": [], "high": [], "share": []}
-    for k in np.flatnonzero(bins.population):
-        inside = replace(judged, values=(bins.of_row == k).astype(float))
-        found = estimate_interval(PRECISION, inside, settings)[1]
-        points["predicted"].append(bins.predicted[k] / bins.population[k])
-        points["observed"].append(found.value)
-        points["low"].append(found.low)
-        points["high"].append(found.high)
-        points["share"].append(bins.population[k])
+    found = _reliability.reliability(judged, settings)
     error = estimate_interval(CALIBRATION_ERROR, judged, settings)[1]
-    return points | {"error": error.value}
+    return asdict(found) | {"error": error.value}
