@@ -209,8 +209,9 @@ def test_a_newer_format_says_to_update(tree, folder):
         ("model.prior_estimate.method", "guess", "method is 'guess', not one of"),
         ("model.prior_estimate.low", 0.99, "value is .*, not a number from 0.99"),
         ("model.prior_estimate.more", 1, "unknown field 'more'"),
-        ("model.prior_estimate.evidence", {"quotient": 1.0}, "'quotient' is there twice"),
+        ("model.prior_estimate.evidence", {"quotient": 1.0}, "evidence is not the number"),
         ("model.prior_estimate.evidence", {"chosen": "x"}, "chosen is 'x', not a number"),
+        ("model.prior_estimate.evidence", {"chosen": -1.0}, "'chosen' is no threshold"),
         ("model.parameters.n_estimators", 0, "n_estimators must be at least 1, got 0"),
         ("model.parameters.n_estimators", "9", "n_estimators must be a whole number"),
         ("model.parameters.voting", "none", "voting must be one of"),
@@ -248,8 +249,6 @@ def fields_of(header, prefix=()):
 def test_no_field_can_be_left_out(forest, calibrated, folder):
     for content in (forest, calibrated["sigmoid"]):
         for *path, last in fields_of(unpacked(content)[0]):
-            if path[-1:] == ["evidence"]:
-                continue
 
             def remove(header, arrays, path=path, last=last):
                 for key in path:
@@ -262,8 +261,6 @@ def test_no_field_can_be_left_out(forest, calibrated, folder):
 def test_no_array_can_be_left_out_or_added(forest, calibrated, folder):
     for content in (forest, calibrated["isotonic"]):
         for name in unpacked(content)[1]:
-            if name.startswith("evidence."):
-                continue
             assert_refused_after(lambda header, arrays, n=name: arrays.pop(n), content, "", folder)
 
         def add(header, arrays):
@@ -357,6 +354,11 @@ def one_more_leaf(header, arrays):
             lambda h, a: a.update({"evidence.quotient": np.zeros(3, dtype="i4")}),
             "'evidence.quotient' is not of type float64",
         ),
+        (
+            lambda h, a: a.update({"evidence.quotient": np.zeros(3)}),
+            "evidence differs in length",
+        ),
+        (set_items("evidence.thresholds", 1, -1.0), "thresholds of the evidence do not ascend"),
     ],
 )
 def test_arrays(change, message, forest, folder):

@@ -16,7 +16,6 @@ from puforest.io._labels import restored_classes, restored_names, stored_classes
 from puforest.io._parameters import checked, plain, restored_parameters, stored_parameters
 from puforest.io._trees import ARRAYS, MOST_FEATURES, checked_forest, require
 from puforest.prior import PriorEstimate
-from puforest.prior._estimate import METHODS
 from puforest.risk import LOSSES, RISKS
 from puforest.scenario import SCENARIOS, GroupMasses
 from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
@@ -38,7 +37,13 @@ SAMPLING = ("scenario", "bootstrap", "max_samples", "max_unlabeled")
 
 BELOW_ONE = math.nextafter(1, 0)
 
-EVIDENCE = "evidence."  # before the names of arrays
+# What best bin estimation looked at, by which fits estimate a prior: points of a curve, and where
+# on it the estimate is.
+METHOD = "bbe"
+CURVE = ("thresholds", "quotient", "lower", "upper", "labelled_above", "unlabelled_above")
+CHOSEN = "chosen"
+EVIDENCE = "evidence."  # before the names of the arrays
+
 OUT_OF_BAG = "oob_decision_function"
 
 
@@ -77,12 +82,7 @@ def stored_model(model: PUClassifier, arrays: Arrays) -> dict[str, Any]:
 def _stored_estimate(estimate: PriorEstimate | None, arrays: Arrays) -> dict[str, Any] | None:
     if estimate is None:
         return None
-    evidence = {}
-    for name, value in estimate.evidence.items():
-        if isinstance(value, np.ndarray):
-            arrays[EVIDENCE + name] = value
-        else:
-            evidence[name] = float(value)
+    arrays |= {EVIDENCE + name: estimate.evidence[name] for name in CURVE}
     low, high = estimate.interval
     return {
         "value": float(estimate.value),
@@ -93,7 +93,7 @@ def _stored_estimate(estimate: PriorEstimate | None, arrays: Arrays) -> dict[str
         "scenario": estimate.scenario,
         "unlabeled_share": float(estimate.unlabeled_share),
         "label_frequency": float(estimate.label_frequency),
-        "evidence": evidence,
+        "evidence": {CHOSEN: float(estimate.evidence[CHOSEN])},
     }
 
 
@@ -156,24 +156,34 @@ def _restored_masses(stored: Fields, prior: float) -> GroupMasses:
 def _restored_estimate(stored: Fields, arrays: Arrays) -> PriorEstimate:
     low, high = stored.number("low", 0, 1), stored.number("high", 0, 1)
     value = stored.number("value", low, high)
-    evidence: dict[str, Any] = dict(stored.fields("evidence").numbers())
-    for key in [key for key in arrays if key.startswith(EVIDENCE)]:
-        name = key.removeprefix(EVIDENCE)
-        require(arrays[key].dtype == np.float64, f"array {key!r} is not of type float64")
-        require(name not in evidence, f"evidence {name!r} is there twice")
-        evidence[name] = arrays.pop(key)
     estimate = PriorEstimate(
         value=value,
         interval=(low, high),
         confidence=stored.number("confidence", 0, 1),
-        method=stored.choice("method", METHODS),
+        method=stored.choice("method", (METHOD,)),
         scenario=stored.choice("scenario", SCENARIOS),
         unlabeled_share=stored.number("unlabeled_share", 0, 1),
         label_frequency=stored.number("label_frequency", 0, 1),
-        evidence=evidence,
+        evidence=_restored_evidence(stored.fields("evidence"), arrays),
     )
     stored.finish()
     return estimate
+
+
+def _restored_evidence(stored: Fields, arrays: Arrays) -> dict[str, Any]:
+    numbers = stored.numbers()
+    require(set(numbers) == {CHOSEN}, f"evidence is not the number {CHOSEN!r}")
+    curve: Arrays = {}
+    for name in CURVE:
+        key = EVIDENCE + name
+        require(key in arrays, f"it has no array {key!r}")
+        curve[name] = arrays.pop(key)
+        require(curve[name].dtype == np.float64, f"array {key!r} is not of type float64")
+    at = curve["thresholds"]
+    require(all(len(part) == len(at) for part in curve.values()), "evidence differs in length")
+    require(bool((at[:-1] < at[1:]).all()), "thresholds of the evidence do not ascend")
+    require(bool((at == numbers[CHOSEN]).any()), f"{CHOSEN!r} is no threshold of the evidence")
+    return curve | numbers
 
 
 def _restore_sampling(model: PUForestClassifier, stored: Fields, n_rows: tuple[int, ...]) -> None:
