@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import lzma
 import re
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,9 +20,16 @@ def arrow(part: str = "") -> Any:
     return require(module, extra="cli", purpose="the command line reads tables with pyarrow")
 
 
+# What those who unpack files find wrong with them; others raise an OSError without a number.
+DAMAGED = (EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
+
+
 @contextmanager
 def naming(path: Path, columns: Sequence[str] = ()) -> Iterator[None]:
-    """Errors of pyarrow, with the name of the file, and of the column where it has a number."""
+    """Errors of pyarrow and of unpacking, with the name of the file.
+
+    Where they have the number of a column, it becomes its name.
+    """
     pa = arrow()
     try:
         yield
@@ -32,3 +42,7 @@ def naming(path: Path, columns: Sequence[str] = ()) -> Iterator[None]:
             return f"column {columns[i]}" if i < len(columns) else number[0]
 
         raise ValueError(f"{path}: {re.sub(r'column #([0-9]+)', named, str(error))}") from error
+    except (*DAMAGED, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise ValueError(f"{path} is cut short or damaged: {error}") from error

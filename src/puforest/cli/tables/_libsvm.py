@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from puforest.cli.tables._arrow import arrow
+from puforest.cli.tables._arrow import arrow, naming
 from puforest.cli.tables._source import Rows, Source
 
 LABEL = "label"
@@ -42,7 +42,8 @@ class LibsvmSource(Source):
     def _blocks(self, n_rows: int) -> Iterator[tuple[Any, Any]]:
         """Rows with all columns from 0 on, and their labels."""
         done = 0
-        with OPENERS.get(self.path.suffix, open)(self.path, "rb") as file:
+        opened = OPENERS.get(self.path.suffix, open)
+        with naming(self.path), opened(self.path, "rb") as file:
             while lines := list(islice(file, n_rows)):
                 try:
                     yield load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=True)

@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puforest.cli.tables._arrow import arrow
+from puforest.cli.tables._arrow import arrow, naming
 from puforest.cli.tables._source import Rows, Source, typed_rows
 
 LABEL = "y"
@@ -23,13 +23,14 @@ class NpzSource(Source):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.kind = "NPZ"
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
-                self._arrays = list(arrays.files)
-                self._y: Any = arrays[LABEL] if LABEL in self._arrays else None
-                names = arrays["feature_names"] if "feature_names" in self._arrays else None
-        except (zipfile.BadZipFile, ValueError) as error:
-            raise ValueError(f"{path}: {error}") from error
+        with naming(path):
+            try:
+                with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                    self._arrays = list(arrays.files)
+                    self._y: Any = arrays[LABEL] if LABEL in self._arrays else None
+                    names = arrays["feature_names"] if "feature_names" in self._arrays else None
+            except ValueError as error:
+                raise ValueError(f"{path}: {error}") from error
         if "X" not in self._arrays:
             raise ValueError(
                 f"{path} has no array X: save it by numpy.savez(path, X=X, y=y), and with "
@@ -57,7 +58,11 @@ class NpzSource(Source):
     @contextmanager
     def _opened(self) -> Iterator[tuple[tuple[int, ...], bool, np.dtype[Any], IO[bytes]]]:
         """Shape, order and type of X, and the file where its values begin."""
-        with zipfile.ZipFile(self.path) as archive, archive.open("X.npy") as file:
+        with (
+            naming(self.path),
+            zipfile.ZipFile(self.path) as archive,
+            archive.open("X.npy") as file,
+        ):
             version = np.lib.format.read_magic(file)
             header = (
                 np.lib.format.read_array_header_1_0

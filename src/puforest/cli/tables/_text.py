@@ -6,6 +6,7 @@ import codecs
 import csv
 import lzma
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ class TextSource(Source):
             ) from error
         head = self._head()
         self._delimiter = self._unescaped(options.delimiter) or find_delimiter(head)
-        with naming(path), self._reader({}) as reader:
+        with naming(path), self._stream() as stream, self._reader(stream, {}) as reader:
             self.names = [str(name) for name in reader.schema.names]
         if options.header and self.names and all(map(_is_number, self.names)):
             raise ValueError(
@@ -86,7 +87,8 @@ class TextSource(Source):
 
     def _head(self) -> str:
         """The first lines, or an error where they are not text in the encoding given."""
-        raw = self._stream().read(HEAD)
+        with naming(self.path), self._stream() as stream:
+            raw = stream.read(HEAD)
         if not raw.strip(b"\xef\xbb\xbf \r\n\t"):
             raise ValueError(f"{self.path} is empty: there are no names and no rows")
         decoder = codecs.getincrementaldecoder(self._options.encoding)()
@@ -98,18 +100,21 @@ class TextSource(Source):
                 "example latin-1 or utf-16"
             ) from error
 
-    def _stream(self) -> Any:
+    @contextmanager
+    def _stream(self) -> Iterator[Any]:
+        """The file, unpacked."""
         pa = arrow()
         with self.path.open("rb") as file:
             start = file.read(6)
         if start.startswith(XZ):
-            self._raw = self.path.open("rb")
-            return pa.PythonFile(lzma.open(self._raw), mode="r")
+            with self.path.open("rb") as self._raw, lzma.open(self._raw) as unpacked:
+                yield pa.PythonFile(unpacked, mode="r")
+            return
         codec = next((name for magic, name in MAGIC.items() if start.startswith(magic)), None)
-        self._raw = pa.OSFile(str(self.path))
-        return pa.CompressedInputStream(self._raw, codec) if codec else self._raw
+        with pa.OSFile(str(self.path)) as self._raw:
+            yield pa.CompressedInputStream(self._raw, codec) if codec else self._raw
 
-    def _reader(self, convert: dict[str, Any], *, whole: bool = False) -> Any:
+    def _reader(self, stream: Any, convert: dict[str, Any], *, whole: bool = False) -> Any:
         module = arrow("csv")
         read = module.ReadOptions(
             block_size=BLOCK,
@@ -119,14 +124,18 @@ class TextSource(Source):
         parse = module.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
         convert_options = module.ConvertOptions(decimal_point=self._options.decimal, **convert)
         run = module.read_csv if whole else module.open_csv
-        return run(self._stream(), read, parse, convert_options)
+        return run(stream, read, parse, convert_options)
 
     def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Rows]:
         pa = arrow()
         types = {name: pa.string() for name in others} | {name: pa.float64() for name in numbers}
         size = self.path.stat().st_size
         convert = {"column_types": types, "include_columns": list(types)}
-        with naming(self.path, self.names), self._reader(convert) as reader:
+        with (
+            naming(self.path, self.names),
+            self._stream() as stream,
+            self._reader(stream, convert) as reader,
+        ):
             for block in reader:
                 for part in sliced(block, n_rows):
                     yield Rows(part.select(list(numbers)), part.select(list(others)))
@@ -138,10 +147,9 @@ class TextSource(Source):
 
     def read(self, columns: Sequence[str], as_text: Sequence[str]) -> Any:
         types = {name: arrow().string() for name in as_text}
-        with naming(self.path, self.names):
-            return self._reader(
-                {"column_types": types, "include_columns": list(columns)}, whole=True
-            )
+        convert = {"column_types": types, "include_columns": list(columns)}
+        with naming(self.path, self.names), self._stream() as stream:
+            return self._reader(stream, convert, whole=True)
 
 
 def find_delimiter(head: str) -> str:
