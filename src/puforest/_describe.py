@@ -124,13 +124,19 @@ def _important(model: PUClassifier) -> str:
     if not total > 0:
         return "no feature: no split reduces the risk"
     first = np.argsort(-reduction, kind="stable")[:MOST_FEATURES]
-    names = getattr(model, "feature_names_in_", None)
+    known = getattr(model, "feature_names_in_", None)
+    names = [f"x{i}" if known is None else printable(str(known[i])) for i in first]
     shares = [
-        f"{f'x{i}' if names is None else names[i]} {100 * reduction[i] / total:.0f} %"
-        for i in first
+        f"{name} {100 * reduction[i] / total:.0f} %"
+        for i, name in zip(first, names, strict=True)
         if reduction[i] > 0
     ]
     return f"{', '.join(shares)} of the risk reduction"
+
+
+def printable(text: str) -> str:
+    """The text on one line, with codes in place of line ends and other invisible characters."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _bytes(size: float) -> str:

@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.text import Text
 
 import puforest
+from puforest._describe import printable
 from puforest.cli._say import Say, console
 
 # Mistakes in files, models and what is missing on this machine. All else is a bug.
@@ -140,7 +141,7 @@ def _help(run: Run, examples: Sequence[str]) -> str:
 
 def fail(message: str) -> None:
     """One line on standard error."""
-    line = Text.assemble(("error: ", "bold red"), " ".join(message.split()))
+    line = Text.assemble(("error: ", "bold red"), printable(" ".join(message.split())))
     console(stderr=True).print(line, soft_wrap=True)
 
 

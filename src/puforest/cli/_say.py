@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from puforest._describe import printable
 from puforest._extras import require
 
 # As wide as text reads well, and where nobody says how wide the output is.
@@ -36,6 +37,8 @@ def console(*, stderr: bool = False) -> Any:
 class Say:
     """How to talk to the user of one command.
 
+    Names come from files of anybody: what a terminal would take for a command is shown as a code.
+
     Attributes
     ----------
     json : bool
@@ -56,19 +59,19 @@ class Say:
     def info(self, text: str) -> None:
         """What happens, for those who watch."""
         if not self.quiet and not self.json:
-            console(stderr=True).print(text, markup=False)
+            console(stderr=True).print(printable(text), markup=False)
 
     def detail(self, text: str) -> None:
         """What only the curious want to know."""
         if self.verbose and not self.json:
-            console(stderr=True).print(text, markup=False, style="dim")
+            console(stderr=True).print(printable(text), markup=False, style="dim")
 
     def warning(self, text: str) -> None:
         """What the user should know about the answer."""
         line = " ".join(text.split())
         self.warnings.append(line)
         if not self.json:
-            marked = rich("text").Text.assemble(("warning: ", "bold yellow"), line)
+            marked = rich("text").Text.assemble(("warning: ", "bold yellow"), printable(line))
             console(stderr=True).print(marked)
 
     def facts(self, title: str, facts: Mapping[str, str], *, answer: bool = False) -> None:
@@ -80,7 +83,7 @@ class Say:
         table.add_column(style="dim", no_wrap=True)
         table.add_column(overflow="fold")
         for name, value in facts.items():
-            table.add_row(name, rich("text").Text(value))
+            table.add_row(name, rich("text").Text(printable(value)))
         self._print(table, answer=answer)
 
     def rows(
@@ -96,7 +99,7 @@ class Say:
         for i, name in enumerate(header):
             table.add_column(name, justify="right" if i and name else "left", no_wrap=i > 0)
         for row in rows:
-            table.add_row(*(rich("text").Text(cell) for cell in row))
+            table.add_row(*(rich("text").Text(printable(cell)) for cell in row))
         self._print(table, answer=True)
 
     def text(self, text: str) -> None:
@@ -118,7 +121,7 @@ class Say:
         shown = not self.quiet and not self.json and sys.stderr.isatty()
         module = rich("progress")
         columns = [
-            module.TextColumn("{task.description}"),
+            module.TextColumn("{task.description}", markup=False),
             module.BarColumn(bar_width=30),
             module.TaskProgressColumn(),
             module.TimeElapsedColumn(),

@@ -10,6 +10,7 @@ import numpy as np
 
 from puforest import _validation as check
 from puforest._base import PUClassifier
+from puforest._describe import printable
 from puforest._model import LEAF
 from puforest.export._trees import feature_names as names_of
 from puforest.export._trees import levels, single_tree
@@ -104,8 +105,3 @@ class Reader:
         if self._digits > ALL_DIGITS:
             return repr(float(value))
         return f"{value:.{self._digits}g}"
-
-
-def printable(text: str) -> str:
-    """The text on one line, with codes in place of line ends and other invisible characters."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
