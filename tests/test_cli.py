@@ -13,8 +13,10 @@ import pytest
 
 import puforest
 from puforest._progress import progress_shown_by
-from puforest.cli._app import run
-from puforest.cli._commands import app
+from puforest.calibration import PUCalibratedClassifier
+from puforest.cli._commands import app, run
+from puforest.metrics import PriorMismatchWarning, pu_interval
+from puforest.prior import PriorEstimatedWarning
 
 FAST = ("--trees", "5", "--threads", "1")
 
@@ -217,6 +219,86 @@ def test_truth_of_case_control_rows_is_about_the_unlabelled(cli, folder):
         ).out
     )  # fmt: skip
     assert answer["truth"]["pu_precision"] < everybody["truth"]["pu_precision"]
+
+
+def test_classes_that_are_not_known_are_no_negatives(cli, folder, tmp_path, blobs):
+    table = pa.csv.read_csv(folder / "rows.csv")
+    place = table.column_names.index("truth")
+    labelled, truth = blobs[1], blobs[2]
+    evaluate = ("evaluate", folder / "model.puf", tmp_path / "rows.csv", "--label", "known")
+    evaluate += ("--truth", "truth", "--json")
+
+    def with_truth(values):
+        column = pa.array(values, pa.string())
+        pyarrow.csv.write_csv(table.set_column(place, "truth", column), tmp_path / "rows.csv")
+
+    for gap in ("", "unknown"):
+        with_truth([gap if i % 2 else str(c) for i, c in enumerate(truth)])
+        said = cli(*evaluate)
+        assert said.code == 1
+        assert f"the column holds {gap or 'nothing'} for some rows" in said.err
+    # Of case-control data the labelled rows are not asked for.
+    with_truth(["" if known else str(c) for known, c in zip(labelled, truth, strict=True)])
+    assert cli(*evaluate).code == 1
+    answer = json.loads(cli(*evaluate, "--scenario", "case-control").out)
+    assert 0 < answer["truth"]["pu_precision"] < 1
+    said = cli(*evaluate[:-2], "known")
+    assert "it is the column of labels" in said.err
+
+
+def test_an_estimated_prior_is_held_against_the_rows(cli, folder, tmp_path, blobs):
+    model = tmp_path / "model.puf"
+    fit = ("fit", folder / "rows.csv", "--label", "known", "--drop", "truth", "--drop", "id")
+    fit += ("--scenario", "single-training-set", "-o", model, "--no-quality", "-q", *FAST)
+    assert cli(*fit).code == 0
+    estimate = puforest.load(model).prior_estimate_
+    # More of these rows are labelled than the interval has for its least prior.
+    n = round(len(blobs[0]) * (estimate.interval[0] + estimate.value) / 2)
+    labelled = np.zeros(len(blobs[0]), dtype=int)
+    labelled[np.argsort(-blobs[2], kind="stable")[:n]] = 1
+    table = pa.csv.read_csv(folder / "rows.csv")
+    table = table.set_column(table.column_names.index("known"), "known", pa.array(labelled))
+    pyarrow.csv.write_csv(table, tmp_path / "rows.csv")
+    said = cli("evaluate", model, tmp_path / "rows.csv", "--label", "known", "--json")
+    assert said.code == 0, said.err
+    of_precision = json.loads(said.out)["metrics"]["pu_precision"]
+    assert of_precision["low"] < of_precision["high"]
+
+
+def test_calibrated_models(cli, folder, tmp_path, blobs):
+    X, labelled, _ = blobs
+    forest = puforest.PURandomForestClassifier(
+        scenario="single-training-set", n_estimators=30, oob_score=True, random_state=0
+    )
+    names = [f"feature {i}" for i in range(X.shape[1])]
+    table = pa.table(list(X.T.copy()), names=names)
+    with pytest.warns(PriorEstimatedWarning):
+        model = PUCalibratedClassifier(forest, cv="oob").fit(table, labelled)
+    model.save(tmp_path / "model.puf")
+    rows = (tmp_path / "model.puf", folder / "rows.csv", "--label", "known")
+    answer = json.loads(cli("evaluate", *rows, "--json").out)
+    assert answer["scenario"] == "single-training-set"
+    score = model.predict_proba(table)[:, 1]
+    estimate = model.estimator_.prior_estimate_
+    settings = {"prior": estimate.value, "prior_interval": estimate.interval}
+    with pytest.warns(PriorMismatchWarning):
+        expected = pu_interval("brier", labelled, score, scenario="single-training-set", **settings)
+    assert answer["metrics"]["pu_brier"]["low"] == pytest.approx(expected.low)
+    assert cli("report", *rows, "--held-out", "-o", tmp_path / "r.html", "--threads", 1).code == 0
+
+
+def test_names_are_no_commands_to_the_terminal(cli, blobs, tmp_path):
+    X, labelled, _ = blobs
+    names = ["\x1b[2J", *(f"feature {i}" for i in range(1, X.shape[1]))]
+    table = pa.table(list(X.T.copy()), names=names)
+    forest = puforest.PUExtraTreesClassifier(prior=0.4, n_estimators=3, random_state=0)
+    forest.fit(table, labelled).save(tmp_path / "model.puf")
+    pyarrow.csv.write_csv(pa.table({"feature 1": X[:, 1], "\x1b]0": X[:, 0]}), tmp_path / "r.csv")
+    said = cli("describe", tmp_path / "model.puf")
+    assert said.out.count("\\x1b[2J") == 2
+    failed = cli("predict", tmp_path / "model.puf", tmp_path / "r.csv", "-o", tmp_path / "s.csv")
+    assert "\\x1b]0" in failed.err
+    assert "\x1b" not in said.out + failed.err
 
 
 def test_prior(cli, folder, blobs):

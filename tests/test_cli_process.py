@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import puforest
 from puforest.cli import main
-from puforest.cli._app import run
+from puforest.cli._commands import run
 from puforest.cli.tables import written_whole
 
 ROOT = Path(__file__).parents[1]
@@ -141,6 +142,15 @@ def test_nobody_reads_on(folder):
         said = process.stderr.read()
     assert process.returncode == 1
     assert said == ""
+
+
+def test_a_model_does_not_hang_on_who_reads_its_quality(folder, tmp_path):
+    fit = ("fit", folder / "rows.csv", "--label", "y", "--prior", "0.5", "--trees", "2")
+    fit += ("--drop", "a", "--folds", "2", "-q", "-o", tmp_path / "model.puf")
+    with subprocess.Popen([*PROGRAM, *map(str, fit)], stdout=subprocess.PIPE) as process:
+        process.stdout.close()
+    assert process.returncode == 1
+    assert puforest.load(tmp_path / "model.puf").n_estimators == 2
 
 
 def test_exit_codes_of_the_program(monkeypatch, capsys):

@@ -14,7 +14,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 import puforest
-from puforest.cli._app import run
+from puforest.cli._commands import run
 from puforest.cli._scoring import match_columns, scored_batches
 from puforest.cli.tables import TextOptions, label_rule, open_table, read_pu
 from puforest.cli.tables._text import find_delimiter
@@ -73,6 +73,7 @@ def test_text(fitted, capsys, tmp_path, name, content):
     scored = tmp_path / "scored.parquet"
     predict = ["predict", str(tmp_path / "model.puf"), str(tmp_path / name), "-o", str(scored)]
     assert run([*predict, "--keep", "a", "--keep", "y"]) == 0
+    assert "warning" not in capsys.readouterr().err
     table = pyarrow.parquet.read_table(scored)
     assert table.num_rows == 40
     assert table["y"][1].as_py() == "1"
@@ -144,6 +145,10 @@ def test_libsvm_columns_that_lines_are_silent_about(fitted, capsys, tmp_path):
     predict = ["predict", str(tmp_path / "model.puf"), str(tmp_path / "new.svm"), "--json"]
     assert run([*predict, "-o", str(tmp_path / "s.csv")]) == 0
     assert json.loads(capsys.readouterr().out)["absent_columns"] == ["2", "3"]
+    (tmp_path / "later.svm").write_text("".join(f"{i % 2} 1:{i}\n" for i in range(40)))
+    report = ["report", str(tmp_path / "model.puf"), str(tmp_path / "later.svm"), "--held-out"]
+    assert run([*report, "-o", str(tmp_path / "r.html"), "--threads", "1", "-q"]) == 0
+    capsys.readouterr()
     (tmp_path / "bad.svm").write_text("0 1:5\nzero one\n")
     assert run([*predict[:2], str(tmp_path / "bad.svm"), "-o", str(tmp_path / "t.csv")]) == 1
     assert "lines 1 to 2" in capsys.readouterr().err
@@ -300,9 +305,40 @@ def test_models_of_arrays_take_columns_in_their_order(capsys, tmp_path):
     assert run([*predict, str(tmp_path / "new.npz"), "-o", str(out)]) == 0
     scores = pyarrow.parquet.read_table(out)["score"].to_numpy()
     np.testing.assert_array_equal(scores, forest.predict_proba(X)[:, 1])
+    assert run([*predict, str(tmp_path / "new.npz"), "-o", str(out), "--force", "--keep-all"]) == 0
+    assert pyarrow.parquet.read_table(out).schema.names == ["p", "q", "score", "predicted"]
     np.savez(tmp_path / "more.npz", X=np.zeros((2, 3)))
     assert run([*predict, str(tmp_path / "more.npz"), "-o", str(out), "--force"]) == 1
     assert "2 columns without names" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["t.csv.xz", "t.csv.gz", "t.csv.bz2", "t.svm.gz", "t.svm.bz2", "t.npz"]
+)
+def test_packed_files_that_are_cut_or_damaged(fitted, tmp_path, name):
+    file = tmp_path / name
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)).round(4), np.arange(200) % 2
+    if name == "t.npz":
+        np.savez(file, X=X, y=y)
+    else:
+        plain = tmp_path / "plain"
+        if ".svm" in name:
+            dump_svmlight_file(X, y, str(plain))
+        else:
+            np.savetxt(plain, np.column_stack([X, y]), delimiter=",", header="a,b,y", comments="")
+        pack = {".xz": lzma, ".gz": gzip, ".bz2": bz2}[file.suffix]
+        file.write_bytes(pack.compress(plain.read_bytes()))
+    label = ("--label", "y") if ".csv" in name else ()
+    assert fitted(file, label=label)[0] == 0
+    whole = file.read_bytes()
+    middle = len(whole) // 2
+    changed = bytes([whole[middle] ^ 255])
+    for content in (whole[:middle], whole[:middle] + changed + whole[middle + 1 :]):
+        file.write_bytes(content)
+        code, said = fitted(file, label=label)
+        assert code == 1
+        assert f"error: {file} is cut short or damaged: " in said
 
 
 def test_single_precision_stays(fitted, tmp_path):

@@ -59,6 +59,13 @@ class PUSample:
             require_possible(value, self.least_prior)
         return value
 
+    def prior_interval(
+        self, interval: tuple[float, float], prior: float
+    ) -> tuple[float, float] | None:
+        """The part of an interval that this sample allows; None if `prior` is outside of it."""
+        low, high = interval
+        return (max(low, min(prior, self.least_prior)), high) if low <= prior <= high else None
+
     def of_positives(self, values: ArrayLike) -> float:
         """Mean over the positives."""
         return float(self.positive @ np.asarray(values, dtype=float))

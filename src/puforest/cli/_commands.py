@@ -10,9 +10,9 @@ from puforest.cli import (  # noqa: F401
     prior,
     report,
 )
-from puforest.cli._app import app, main
+from puforest.cli._app import app, main, run
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "run"]
 
 ORDER = ("demo", "prior", "fit", "evaluate", "predict", "describe", "report", "export")
 

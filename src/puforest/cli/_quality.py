@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from puforest._sample import pu_sample
 from puforest.cli._say import Say
 from puforest.metrics import ClassificationReport, PriorMismatchWarning, pu_classification_report
 from puforest.model_selection import PUStratifiedKFold
@@ -68,6 +69,9 @@ def judge(
     scenario: str,
 ) -> ClassificationReport:
     """All PU metrics; what they warn of is in the notes of the report."""
+    if prior_interval is not None:
+        sample = pu_sample(labelled, scenario=scenario)
+        prior_interval = sample.prior_interval(prior_interval, prior)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PriorMismatchWarning)
         return pu_classification_report(

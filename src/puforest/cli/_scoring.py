@@ -85,21 +85,22 @@ def scored_batches(
     """Score the rows of a file; no more than one batch is held."""
     width = max(1, len(columns.features) + len(columns.absent))
     size = n_rows or max(1, min(2**16, CELLS // width))
-    absent = set(columns.absent)
     first = 0
     for batch in source.batches(columns.features, others, size):
         n = batch.others.num_rows if others else batch.numbers.num_rows
         where = f"{source.path}, rows {first + 1:,} to {first + n:,}"
         X = matrix(batch.numbers, columns.features, where)
-        if absent:
-            X = _with_zeros(X, model.feature_names_in_, absent)
-        yield Scored(_score(model, X), batch.others)
+        yield Scored(_score(model, with_zeros(X, model, columns)), batch.others)
         first += n
 
 
-def _with_zeros(X: NDArray[Any], names: Sequence[str], absent: set[str]) -> NDArray[Any]:
-    whole = np.zeros((len(X), len(names)), X.dtype)
-    whole[:, [i for i, name in enumerate(names) if name not in absent]] = X
+def with_zeros(X: NDArray[Any], model: Any, columns: Columns) -> NDArray[Any]:
+    """X with all features of the model: those that the file is silent about are 0."""
+    if not columns.absent:
+        return X
+    absent = set(columns.absent)
+    whole = np.zeros((len(X), model.n_features_in_), X.dtype)
+    whole[:, [i for i, name in enumerate(model.feature_names_in_) if name not in absent]] = X
     return whole
 
 

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from puforest._inside import known_scenario
 from puforest.cli import _options as o
 from puforest.cli import _quality
 from puforest.cli._app import command
 from puforest.cli._say import Say
 from puforest.cli._scoring import match_columns, scored_batches, tell_columns
-from puforest.cli.tables import label_column, label_rule, require_both
+from puforest.cli.tables import label_column, label_rule, require_both, true_classes
 from puforest.cli.tables._arrow import arrow
 
 
@@ -30,7 +31,7 @@ def evaluate(
         typer.Option(
             "--truth",
             metavar="COLUMN",
-            help="Column with the true classes, 1 and 0, to compare with where they are known.",
+            help="Column with the true classes, 1 and 0, to compare with, if they are known.",
             rich_help_panel=o.COLUMNS,
         ),
     ] = None,
@@ -61,6 +62,8 @@ def evaluate(
     others = [name] if truth is None else [name, truth]
     if truth is not None:
         source.require([truth], "--truth")
+        if truth == name:
+            raise ValueError(f"--truth {truth}: it is the column of labels, not of true classes")
     columns = match_columns(forest, source, others)
     tell_columns(say, columns, data)
     scores, kept = [], []
@@ -76,20 +79,20 @@ def evaluate(
     rule = label_rule(name, table.column(name), positive)
     labelled = rule.apply(table.column(name))
     require_both(rule, labelled)
-    estimate = getattr(forest, "prior_estimate_", None)
+    estimate = getattr(getattr(forest, "estimator_", forest), "prior_estimate_", None)
     report = _quality.judge(
         labelled,
         score,
         prior=forest.prior_ if prior is None else prior,
         prior_interval=estimate.interval if estimate is not None and prior is None else None,
-        scenario=scenario or forest.scenario,
+        scenario=scenario or str(known_scenario(forest)),
     )
     known = None
     if truth is not None:
-        classes = label_rule(truth, table.column(truth), None).apply(table.column(truth))
         # Labelled rows that were collected on their own are no part of the population.
         population = (labelled == 0) | (report.scenario == "single-training-set")
-        known = _quality.true_quality(classes[population], score[population])
+        classes = true_classes(truth, table.column(truth).filter(arrow().array(population)))
+        known = _quality.true_quality(classes, score[population])
     n = len(score)
     say.facts(
         "Rows to judge by",

@@ -17,7 +17,7 @@ from puforest.cli import _options as o
 from puforest.cli import _quality, _understood
 from puforest.cli._app import command
 from puforest.cli._say import Say
-from puforest.cli.tables import PUTable, read_pu, refuse_existing, written_whole
+from puforest.cli.tables import PUTable, read_pu, refuse_existing
 from puforest.prior import PriorEstimatedWarning
 
 MODELS = {"extra-trees": PUExtraTreesClassifier, "random-forest": PURandomForestClassifier}
@@ -143,14 +143,15 @@ def fit(
     grow(say, forest, table)
     known = prior_facts(forest)
     say.facts("The forest", {"prior": known["text"], "trees": describe_trees(forest)})
+    # Before its quality is estimated: what happens to the estimate does not cost the model.
+    refuse_existing(output, force=force)
+    forest.save(output)
+    say.info(f"The model is in {output}. Next: puforest predict {output} NEW_ROWS -o SCORED")
     result = {"model": str(output), **_understood.as_json(source, table, scenario)}
     result |= {"prior": known["value"], "prior_interval": known["interval"], "quality": None}
     if splits:
         result["quality"] = estimate_quality(say, forest, table, splits)
-    with written_whole(output, force=force) as part:
-        forest.save(part)
     say.detail(f"done in {time.perf_counter() - started:.2f} s")
-    say.info(f"The model is in {output}. Next: puforest predict {output} NEW_ROWS -o SCORED")
     return result
 
 

@@ -47,7 +47,7 @@ def predict(
             "--keep",
             metavar="COLUMN",
             help="Column to write beside the scores, such as an identifier; repeat it for more. "
-            "What comes from text stays as it is.",
+            "What comes from text stays as it is, unless it is a feature.",
             rich_help_panel=o.COLUMNS,
         ),
     ] = None,
@@ -90,7 +90,9 @@ def predict(
             f"--keep {taken[0]}: the output has a column {taken[0]} of its own; rename that of "
             f"{data}"
         )
-    columns = match_columns(forest, source, kept)
+    # A model without names takes all columns for features but those that --keep names.
+    named = hasattr(forest, "feature_names_in_")
+    columns = match_columns(forest, source, kept if named else keep or [])
     tell_columns(say, columns, data)
     say.detail(f"{len(columns.features):,} features were found by name, in {source.kind}")
     rows = positive = 0

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from puforest._inside import known_scenario
 from puforest.cli import _options as o
 from puforest.cli import _understood
 from puforest.cli._app import command
 from puforest.cli._say import Say
-from puforest.cli._scoring import columns_in_order, match_columns
-from puforest.cli.tables import read_pu, refuse_existing, written_whole
+from puforest.cli._scoring import columns_in_order, match_columns, with_zeros
+from puforest.cli.tables import read_pu, refuse_existing
 from puforest.report import write_report
 
 
@@ -65,24 +66,22 @@ def report(
         source = o.opened(data, format, delimiter, decimal, encoding, no_header)
         columns = match_columns(fitted, source, [label] if label else [])
         table = read_pu(source, label=label, positive=positive, features=columns.features, drop=[])
-        _understood.tell(say, source, table, fitted.scenario)
+        _understood.tell(say, source, table, str(known_scenario(fitted)))
         X = table.X[:, [table.names.index(name) for name in columns.features]]
+        X = with_zeros(X, fitted, columns)
         y = table.labelled
     elif label is not None or held_out:
         raise ValueError("--label and --held-out are about DATA: name the file after the model")
-    with (
-        written_whole(output, force=force) as part,
-        say.progress("Writing the report") as done,
-        columns_in_order(),
-    ):
+    with say.progress("Writing the report") as done, columns_in_order():
         write_report(
             fitted,
-            part,
+            output,
             X,
             y,
             held_out=held_out,
             cv=folds,
             title=title or f"Report on {model.name}",
+            overwrite=force,
             n_jobs=o.n_jobs(threads),
             random_state=seed,
         )

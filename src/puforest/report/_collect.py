@@ -17,7 +17,7 @@ from puforest.prior import PriorEstimate, estimate_prior
 from puforest.report import _model_part as of_model
 from puforest.report import _quality as of_quality
 from puforest.report._caveats import caveats
-from puforest.report._prior import interval_of, prior_part, sensitivity_part
+from puforest.report._prior import prior_part, sensitivity_part
 from puforest.report._rows import LabelledRows, Scored
 from puforest.report._subject import Subject
 
@@ -47,7 +47,7 @@ class Prior:
         """What intervals of metrics are to cover; a given prior is taken as exact."""
         if self.estimate is None or self.source == "check":
             return None
-        return interval_of(self.estimate, self.value, rows)
+        return rows.sample.prior_interval(self.estimate.interval, self.value)
 
 
 def find_prior(

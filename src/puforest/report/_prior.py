@@ -29,16 +29,6 @@ def holds(estimate: PriorEstimate, prior: float) -> bool:
     return low <= prior <= high
 
 
-def interval_of(
-    estimate: PriorEstimate, prior: float, rows: LabelledRows
-) -> tuple[float, float] | None:
-    """The interval as metrics take it: with the prior in it, and possible for these rows."""
-    if not holds(estimate, prior):
-        return None
-    low, high = estimate.interval
-    return max(low, min(prior, rows.sample.least_prior)), high
-
-
 def prior_part(prior: float, estimate: PriorEstimate | None, source: str) -> dict[str, Any]:
     """What is known about the prior; `source` is "fit", "given" or "check"."""
     part: dict[str, Any] = {"value": prior, "source": source}

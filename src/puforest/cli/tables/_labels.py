@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from puforest.cli.tables._arrow import arrow
 from puforest.cli.tables._source import is_dictionary
 
-POSITIVE = {"1", "true", "t", "yes", "y", "positive", "pos", "labelled", "labeled"}
-UNLABELLED = {"0", "-1", "false", "f", "no", "n", "unlabelled", "unlabeled", "unknown"}
+YES = {"1", "true", "t", "yes", "y", "positive", "pos"}
+NO = {"0", "-1", "false", "f", "no", "n"}
+POSITIVE = YES | {"labelled", "labeled"}
+UNLABELLED = NO | {"unlabelled", "unlabeled", "unknown"}
 EMPTY = {"", "na", "n/a", "nan", "null", "none", "?"}
 
 
@@ -88,6 +90,18 @@ def require_both(rule: LabelRule, labelled: NDArray[np.int64]) -> None:
         f"the column {rule.column} marks none of the {n:,} rows as labelled: is it the right "
         "column? --positive VALUE says which value marks them"
     )
+
+
+def true_classes(name: str, column: Any) -> NDArray[np.int64]:
+    """1 and 0 of a column of true classes, all of which must be known."""
+    values, codes = encoded(column)
+    unknown = {value for value in values if value.lower() not in YES | NO}
+    if unknown:
+        raise ValueError(
+            f"--truth {name}: the column holds {_some(unknown)} for some rows. True classes are 1 "
+            "and 0, true and false or yes and no: leave out the rows for which they are not known"
+        )
+    return np.array([value.lower() in YES for value in values], dtype=np.int64)[codes]
 
 
 def encoded(column: Any) -> tuple[list[str], NDArray[np.intp]]:
