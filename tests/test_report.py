@@ -326,6 +326,9 @@ def test_calibrated_models(written):
     ]
     assert "sensitivity" not in data
     assert written(model, table, y, cv=2)["rows"]["folds"] == 2
+    other = PUCalibratedClassifier(inner, cv=2, prior=model.prior_ / 2).fit(table, y)
+    anew = subject_of(other).unfitted(1, np.random.RandomState(0))
+    assert (anew.prior, anew.estimator.prior) == (model.prior_ / 2, model.prior_)
     fitted = PUCalibratedClassifier(model.estimator_, cv="prefit").fit(table, y)
     with pytest.raises(ValueError, match="held_out=True"):
         written(fitted, table, y)

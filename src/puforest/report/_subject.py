@@ -47,7 +47,7 @@ class Subject:
         return [self.model, self.forest] if self.calibrated else [self.model]
 
     def unfitted(self, n_jobs: int | None, rng: np.random.RandomState) -> Any:
-        """A model of the same kind for the same prior, without what a fold does not need."""
+        """A model of the same kind for the same priors, without what a fold does not need."""
         if getattr(self.model, "cv", None) == "prefit":
             raise ValueError(
                 "PUCalibratedClassifier(cv='prefit') cannot be fitted to folds: give rows that it "
@@ -55,7 +55,6 @@ class Subject:
             )
         new = clone(self.model)
         wanted: dict[str, Any] = {
-            "prior": self.prior,
             "random_state": rng.randint(np.iinfo(np.int32).max),
             "warm_start": False,
             "verbose": 0,
@@ -64,9 +63,11 @@ class Subject:
             wanted["n_jobs"] = n_jobs
         if not self.calibrated:
             wanted["oob_score"] = False
-        for layer in (new, new.estimator) if self.calibrated else (new,):
+        unfitted = [new, new.estimator] if self.calibrated else [new]
+        for fitted, layer in zip(self.layers, unfitted, strict=True):
             known = layer.get_params(deep=False)
-            layer.set_params(**{name: value for name, value in wanted.items() if name in known})
+            given = {name: value for name, value in wanted.items() if name in known}
+            layer.set_params(prior=float(fitted.prior_), **given)
         return new
 
 
