@@ -17,7 +17,7 @@ from puforest.cli import _quality
 from puforest.cli._app import command
 from puforest.cli._say import Say
 from puforest.cli._scoring import columns_in_order
-from puforest.cli.tables import open_writer, refuse_existing, written_whole
+from puforest.cli.tables import open_writer, refuse_existing, require_writable, written_whole
 from puforest.cli.tables._arrow import arrow
 from puforest.datasets import load_mushrooms, make_pu
 from puforest.inspection import importances
@@ -41,7 +41,7 @@ class Sample:
 def demo(
     say: Say,
     folder: Annotated[
-        Path, typer.Argument(metavar="[FOLDER]", help="Where to write data, model and report.")
+        Path, typer.Argument(metavar="FOLDER", help="Where to write data, model and report.")
     ] = Path("puforest-demo"),
     force: o.Force = False,
 ) -> dict[str, Any]:
@@ -51,6 +51,9 @@ def demo(
     features that matter, and writes a report, with the data to try all commands on.
     """
     started = time.perf_counter()
+    arrow()  # without it, better fail before the work than after
+    above = next(place for place in (folder, *folder.parents) if place.is_dir())
+    require_writable(above, folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name in (KNOWN, NEW, MODEL, REPORT):
         refuse_existing(folder / name, force=force)
