@@ -1,6 +1,7 @@
 """Commands from beginning to end, in one process."""
 
 import json
+import os
 import re
 import shlex
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from puforest.calibration import PUCalibratedClassifier
 from puforest.cli._commands import app, run
 from puforest.metrics import PriorMismatchWarning, pu_interval
 from puforest.prior import PriorEstimatedWarning
+from puforest.risk import LOSSES
 
 FAST = ("--trees", "5", "--threads", "1")
 
@@ -386,14 +388,13 @@ def test_errors_are_one_line(cli, folder, tmp_path):
         (("fit", tmp_path / "none.csv", "--label", "y", "-o", out), "no such file"),
         (("fit", rows, "--label", "nope", "-o", out), "it has id, known, truth"),
         (("fit", rows, "-o", out), "--label"),
-        ((*fit, "--prior", "2", "-o", out), "between 0 and 1"),
         ((*fit, "-o", tmp_path / "no" / "m.puf"), "no folder"),
         ((*fit, "-o", tmp_path), "is a folder"),
         ((*fit, "--drop", "x", "-o", out), "--drop x"),
         ((*fit, "--drop", "known", "-o", out), "column of labels"),
-        ((*fit, "--loss", "x", "-o", out), "quadratic"),
         ((*fit, "--folds", "200", "-o", out), "--no-quality"),
-        (("predict", rows, rows, "-o", out), "rows.csv"),
+        (("predict", rows, rows, "-o", out), "rows.csv is not a puforest model"),
+        (("predict", rows, rows, "-o", out), "puforest predict MODEL DATA"),
         (("predict", model, rows, "-o", tmp_path / "s.xlsx"), ".parquet"),
         (("predict", model, folder, "-o", out), "is a folder"),
         (("predict", folder / "no.puf", rows, "-o", out), "puforest fit"),
@@ -408,6 +409,32 @@ def test_errors_are_one_line(cli, folder, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_folders_nobody_may_write_in_are_refused_before_the_work(
+    cli, folder, tmp_path, monkeypatch
+):
+    rows, model, ro = folder / "rows.csv", folder / "model.puf", tmp_path / "ro"
+    ro.mkdir()
+    monkeypatch.setattr(os, "access", lambda path, mode: path != ro or not mode & os.W_OK)
+    # What is read is not there or no model: it is not looked at.
+    for command, *arguments in (
+        ("fit", tmp_path / "none.csv", "-o", ro / "x.puf"),
+        ("predict", rows, rows, "-o", ro / "x.csv"),
+        ("report", rows, "-o", ro / "x.html"),
+        ("export", rows, "--to", "text", "-o", ro / "x.txt"),
+        ("demo", ro / "x"),
+        ("demo", ro),
+    ):
+        said = cli(command, *arguments)
+        assert said.code == 1
+        assert re.fullmatch(
+            rf"error: {re.escape(str(arguments[-1]))}[^ ]* cannot be written: "
+            rf"no permission in folder {re.escape(str(ro))}\n",
+            said.err,
+        )
+    assert cli("export", model, "--to", "text", "-o", tmp_path / "x.txt").code == 0
+    assert list(ro.iterdir()) == []
+
+
 def test_debug_shows_where(cli, tmp_path):
     with pytest.raises(FileNotFoundError):
         cli("describe", tmp_path / "no.puf", "--debug")
@@ -416,11 +443,21 @@ def test_debug_shows_where(cli, tmp_path):
 def test_wrong_commands_are_one_line_too(cli, folder):
     for arguments, hint in (
         (("fit",), "puforest fit --help"),
-        (("fitt",), "puforest --help"),
+        (("fitt",), "Did you mean 'fit'? See puforest --help"),
         (("fit", "x", "--lable", "y"), "--label"),
         (("fit", folder / "rows.csv", "-o", "m", "--scenario", "x"), "case-control"),
         (("fit", folder / "rows.csv", "-o", "m", "--prior", "x"), "--prior"),
         (("prior", folder / "rows.csv", "--method", "x"), "dedpul"),
+        (("fit", "none.csv", "-o", "m", "--loss", "x"), "'--loss': 'x' is not one of"),
+        (("fit", "none.csv", "-o", "m", "--model", "x"), "'--model': 'x' is not one of"),
+        (("fit", "none.csv", "-o", "m", "--prior", "1.5"), "'--prior': 1.5 is not between 0 and 1"),
+        (("evaluate", "no.puf", "none.csv", "--prior", "0"), "'--prior': 0 is not between 0 and 1"),
+        (("fit", "none.csv", "-o", "m", "--trees", "0"), "--trees"),
+        (("fit", "none.csv", "-o", "m", "--max-depth", "0"), "--max-depth"),
+        (("fit", "none.csv", "-o", "m", "--min-samples-leaf", "0"), "--min-samples-leaf"),
+        (("fit", "none.csv", "-o", "m", "--threads", "-5"), "--threads"),
+        (("predict", "no.puf", "none.csv", "-o", "m.csv", "--threads", "0"), "--threads"),
+        (("prior", "none.csv", "--seed", "-1"), "--seed"),
     ):
         said = cli(*arguments)
         assert said.code == 2
@@ -435,6 +472,8 @@ def test_help_teaches(cli):
         assert "Examples" in said.out
         for name in ("--json", "--quiet", "--verbose", "--debug"):
             assert name in said.out
+    assert "'puforest[export]' brings" in cli("export", "--help").out
+    assert all(loss in cli("fit", "--help").out for loss in LOSSES)
     assert cli("--version").out == f"puforest {puforest.__version__}\n"
     assert "Exit codes" in cli("--help").out
 

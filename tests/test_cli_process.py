@@ -165,6 +165,18 @@ def test_exit_codes_of_the_program(monkeypatch, capsys):
         signal.signal(signal.SIGTERM, before)
 
 
+def test_an_interrupted_start_is_one_line(monkeypatch, capsys):
+    class Interrupted:
+        def __getattr__(self, name):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("puforest.cli._commands", Interrupted())
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "error: interrupted\n"
+
+
 def test_importing_puforest_brings_no_extra():
     # Rich and pandas are left out: scikit-learn imports them where they are there.
     code = (
@@ -180,7 +192,8 @@ def test_a_missing_package_is_named_with_what_brings_it(tmp_path, monkeypatch, c
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "pyarrow", None)
         assert run(["demo", str(tmp_path)]) == 1
-    said = capsys.readouterr().err
+    printed, said = capsys.readouterr()
+    assert printed == ""
     assert said.startswith("error: ")
     assert "pip install 'puforest[cli]' brings pyarrow" in said
     monkeypatch.setitem(sys.modules, "typer", None)

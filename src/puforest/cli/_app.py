@@ -134,7 +134,7 @@ def _add(examples: Sequence[str], run: Run) -> Run:
 def _help(run: Run, examples: Sequence[str]) -> str:
     """The docstring, each paragraph a line for the terminal to break, and the examples."""
     paragraphs = (inspect.getdoc(run) or "").split("\n\n")
-    lines = [" ".join(paragraph.split()) for paragraph in paragraphs]
+    lines = [escape(" ".join(paragraph.split())) for paragraph in paragraphs]
     shown = "\n".join(f"  {escape(example)}" for example in examples)
     return "\n\n".join([*lines, f"[bold]Examples[/bold]\n{shown}"])
 
@@ -157,9 +157,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "puforest"
-        if not error.format_message():  # the help has been shown
+        message = error.format_message().replace("Value error, ", "").rstrip(".")
+        if not message:  # the help has been shown
             return EXIT_USAGE
-        fail(f"{error.format_message().rstrip('.')}. See {path} --help")
+        fail(f"{message}{'' if message.endswith('?') else '.'} See {path} --help")
         return EXIT_USAGE
     except (KeyboardInterrupt, typer.Abort):
         done = EXIT_INTERRUPTED

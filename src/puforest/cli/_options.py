@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from puforest.cli.tables import FORMATS, Source, TextOptions, open_table
+from puforest.cli.tables._open import COMPRESSED, SUFFIXES
 
 READING = "How the file is read"
 COLUMNS = "Columns"
@@ -18,6 +19,9 @@ FORMAT_HELP = (
     ".txt with .gz, .bz2, .zst or .xz, .parquet, .arrow, .feather, .libsvm, .svm, .npz."
 )
 
+
+# Endings of tables, which are not those of models.
+TABLES = {*SUFFIXES, *COMPRESSED, ".csv", ".tsv", ".txt"}
 
 Scenario = Literal["case-control", "single-training-set"]
 FileFormat = Literal["csv", "parquet", "arrow", "libsvm", "npz"]
@@ -69,6 +73,15 @@ Drop = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
+
+
+def between_0_and_1(share: float | None) -> float | None:
+    """Refuse a share that leaves nothing to tell apart."""
+    if share is not None and not 0 < share < 1:
+        raise typer.BadParameter(f"{share:g} is not between 0 and 1")
+    return share
+
+
 ScenarioOption = Annotated[
     Scenario,
     typer.Option(
@@ -82,13 +95,17 @@ ScenarioOption = Annotated[
 Seed = Annotated[
     int,
     typer.Option(
-        "--seed", help="Same seed, same answer, on any machine.", rich_help_panel=LEARNING
+        "--seed",
+        min=0,
+        max=2**32 - 1,
+        help="Same seed, same answer, on any machine.",
+        rich_help_panel=LEARNING,
     ),
 ]
 Threads = Annotated[
     int | None,
     typer.Option(
-        "--threads", help="Threads to use; all cores by default.", rich_help_panel=LEARNING
+        "--threads", min=1, help="Threads to use; all cores by default.", rich_help_panel=LEARNING
     ),
 ]
 Format = Annotated[
@@ -154,7 +171,15 @@ def load(path: Path) -> Any:
 
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such model; puforest fit writes one")
-    return puforest.load(path)
+    try:
+        return puforest.load(path)
+    except ValueError as error:
+        if path.suffix.lower() in TABLES:
+            raise ValueError(
+                f"{path} is not a puforest model but seems to be a table. The model comes first, "
+                "as in puforest predict MODEL DATA"
+            ) from error
+        raise
 
 
 def load_for(path: Path, threads: int | None) -> Any:

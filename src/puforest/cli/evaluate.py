@@ -37,7 +37,11 @@ def evaluate(
     ] = None,
     prior: Annotated[
         float | None,
-        typer.Option("--prior", help="Share of positives in the population; that of the model."),
+        typer.Option(
+            "--prior",
+            callback=o.between_0_and_1,
+            help="Share of positives in the population; that of the model.",
+        ),
     ] = None,
     scenario: Annotated[
         o.Scenario | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,6 +20,10 @@ from puforest.cli._app import command
 from puforest.cli._say import Say
 from puforest.cli.tables import PUTable, read_pu, refuse_existing
 from puforest.prior import PriorEstimatedWarning
+from puforest.risk import LOSSES
+
+# Typer takes literals only where they are written out.
+Loss = Enum("Loss", {name: name for name in LOSSES}, type=str)  # type: ignore[misc]
 
 MODELS = {"extra-trees": PUExtraTreesClassifier, "random-forest": PURandomForestClassifier}
 
@@ -42,6 +47,7 @@ def fit(
         float | None,
         typer.Option(
             "--prior",
+            callback=o.between_0_and_1,
             help="Share of positives in the population, between 0 and 1; estimated if not given.",
             rich_help_panel=o.LEARNING,
         ),
@@ -52,20 +58,21 @@ def fit(
         typer.Option("--model", help="Kind of forest.", rich_help_panel=o.LEARNING),
     ] = "extra-trees",
     trees: Annotated[
-        int, typer.Option("--trees", help="Number of trees.", rich_help_panel=o.LEARNING)
+        int, typer.Option("--trees", min=1, help="Number of trees.", rich_help_panel=o.LEARNING)
     ] = 100,
     risk: Annotated[
         Literal["nnpu", "upu"],
         typer.Option("--risk", help="Risk to minimise.", rich_help_panel=o.LEARNING),
     ] = "nnpu",
     loss: Annotated[
-        str,
+        Loss,
         typer.Option(
             "--loss",
-            help="Loss within the risk: quadratic, logistic, ...",
+            metavar="NAME",
+            help=f"Loss within the risk: {', '.join(LOSSES)}.",
             rich_help_panel=o.LEARNING,
         ),
-    ] = "quadratic",
+    ] = Loss["quadratic"],
     voting: Annotated[
         Literal["hard", "soft"],
         typer.Option(
@@ -77,12 +84,14 @@ def fit(
     ] = "hard",
     max_depth: Annotated[
         int | None,
-        typer.Option("--max-depth", help="Deepest level of a tree.", rich_help_panel=o.LEARNING),
+        typer.Option(
+            "--max-depth", min=1, help="Deepest level of a tree.", rich_help_panel=o.LEARNING
+        ),
     ] = None,
     min_samples_leaf: Annotated[
         int,
         typer.Option(
-            "--min-samples-leaf", help="Fewest rows of a leaf.", rich_help_panel=o.LEARNING
+            "--min-samples-leaf", min=1, help="Fewest rows of a leaf.", rich_help_panel=o.LEARNING
         ),
     ] = 1,
     folds: Annotated[
@@ -131,7 +140,7 @@ def fit(
         prior,
         scenario=scenario,
         risk=risk,
-        loss=loss,
+        loss=loss.value,
         voting=voting,
         n_estimators=trees,
         max_depth=max_depth,

@@ -27,7 +27,7 @@ def report(
     data: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[DATA]", help="Table of labelled and unlabelled rows to judge the model by."
+            metavar="DATA", help="Table of labelled and unlabelled rows to judge the model by."
         ),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path(
