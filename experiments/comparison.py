@@ -140,5 +140,5 @@ def page(tables: list[Table], results: Results) -> str:
 
 
 def write(tables: list[Table], results: Results, folder: Path) -> None:
-    (folder / "report.md").write_text(markdown(tables, results))
-    (folder / "report.html").write_text(page(tables, results))
+    (folder / "report.md").write_text(markdown(tables, results), encoding="utf-8")
+    (folder / "report.html").write_text(page(tables, results), encoding="utf-8")

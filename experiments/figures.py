@@ -173,7 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         progressive_selection(unsw, args.out, args.threads),
     ]
     page = args.out / "figures.md"
-    page.write_text("\n\n".join(part for part in parts if part) + "\n")
+    page.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
     print(page)
 
 

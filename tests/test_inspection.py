@@ -65,6 +65,9 @@ def test_importances_are_those_of_the_trees(blobs, normalized, risk):
     assert_allclose(found.values, [getattr(tree, name) for tree in model.estimators_])
     assert_allclose(found.mean, getattr(model, name))
     assert_allclose(found.std, found.values.std(axis=0))
+    top = importances(model, normalized=normalized, top=2)
+    assert_allclose(top.values, found.values[:, found.order[:2]])
+    assert top.sorted() == found.sorted(2)
     assert found.kind == ("normalized " if normalized else "") + "risk reduction by tree"
 
 

@@ -202,14 +202,21 @@ class Forest:
         total = np.bincount(self.feature[inner], weights=reduction, minlength=self.n_features)
         return total / self.n_trees
 
-    def importances_by_tree(self, risk: str, loss: str, *, normalized: bool) -> NDArray[np.float64]:
-        """Finite risk reductions added up by tree and feature, of shape (trees, features)."""
+    def importances_by_tree(
+        self, risk: str, loss: str, features: NDArray[np.intp], *, normalized: bool
+    ) -> NDArray[np.float64]:
+        """Finite risk reductions added up by tree and by some features, a column for each."""
         inner, reduction = self._finite_reductions(risk, loss, normalized=normalized)
-        tree = np.searchsorted(self.offset, inner, side="right") - 1
-        cell = tree * self.n_features + self.feature[inner]
-        total = np.bincount(cell, weights=reduction, minlength=self.n_trees * self.n_features)
+        column_of = np.full(self.n_features, -1)
+        column_of[features] = np.arange(len(features))
+        column = column_of[self.feature[inner]]
+        asked = column >= 0
+        tree = np.searchsorted(self.offset, inner[asked], side="right") - 1
+        cell = tree * len(features) + column[asked]
+        size = self.n_trees * len(features)
+        total = np.bincount(cell, weights=reduction[asked], minlength=size)
         # NumPy's types know only the whole numbers of a count without weights.
-        return np.asarray(total, dtype=np.float64).reshape(self.n_trees, self.n_features)
+        return np.asarray(total, dtype=np.float64).reshape(self.n_trees, len(features))
 
     def infinite_reductions(self, risk: str, loss: str) -> NDArray[np.int64]:
         """How many splits on each feature made the risk minus infinity."""

@@ -25,7 +25,7 @@ def describe(
     fitted = o.load(model)
     trees = getattr(fitted, "estimator_", fitted)
     say.text(fitted.describe())
-    listed = importances(trees).sorted(top)
+    listed = importances(trees, top=top).sorted() if top else []
     if listed:
         say.text("")
         say.rows(

@@ -100,7 +100,9 @@ def require_forest(name: str, value: Any) -> PUClassifier:
     return value
 
 
-def importances(forest: Any, *, normalized: bool = False) -> FeatureImportances:
+def importances(
+    forest: Any, *, normalized: bool = False, top: int | None = None
+) -> FeatureImportances:
     """Importances by risk reduction, with their spread over the trees.
 
     Parameters
@@ -110,6 +112,9 @@ def importances(forest: Any, *, normalized: bool = False) -> FeatureImportances:
     normalized : bool, default=False
         Whether to divide the reduction of each split by the mass of its node, so that splits deep
         in a tree count as much as those near its root.
+    top : int, optional
+        Only so many features, the most important ones first; without it all of them, in the order
+        of the fit. With very many features and trees this saves memory.
 
     Returns
     -------
@@ -135,10 +140,15 @@ def importances(forest: Any, *, normalized: bool = False) -> FeatureImportances:
     model = require_forest("forest", forest)
     check_is_fitted(model)
     check.boolean("normalized", normalized)
-    grown = model._grown_for
-    values = model._forest.importances_by_tree(grown.risk, grown.loss, normalized=normalized)
+    grown, trees = model._grown_for, model._forest
+    chosen = np.arange(trees.n_features)
+    if top is not None:
+        mean = trees.importances(grown.risk, grown.loss, normalized=normalized)
+        chosen = np.argsort(-mean, kind="stable")[: check.integer("top", top, 1)]
+    values = trees.importances_by_tree(grown.risk, grown.loss, chosen, normalized=normalized)
+    names = feature_names(model)
     kind = "normalized risk reduction by tree" if normalized else "risk reduction by tree"
-    return FeatureImportances(values, feature_names(model), kind)
+    return FeatureImportances(values, [names[i] for i in chosen], kind)
 
 
 def permutation_importance(

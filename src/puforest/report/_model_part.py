@@ -45,14 +45,19 @@ def checked_names(given: Sequence[Any] | None, model: PUClassifier, X: Any) -> l
     return names
 
 
+def most_important(model: PUClassifier, n: int) -> list[int]:
+    """Features that reduce the risk most, the first one most."""
+    order: list[int] = np.argsort(-model.feature_importances_, kind="stable")[:n].tolist()
+    return order
+
+
 def importance_part(model: PUClassifier, names: list[str]) -> dict[str, Any]:
     """The features that reduce the risk most, with the spread over trees."""
-    found = importances(model)
-    top = found.order[:MOST_IMPORTANCES]
+    found = importances(model, top=MOST_IMPORTANCES)
     return {
-        "names": [names[i] for i in top],
-        "mean": found.mean[top],
-        "std": found.std[top],
+        "names": [names[i] for i in most_important(model, MOST_IMPORTANCES)],
+        "mean": found.mean,
+        "std": found.std,
         "n_features": len(names),
         "n_trees": len(found.values),
         "infinite": int(model.infinite_reductions_.sum()),
@@ -68,7 +73,7 @@ def dependence_part(
         rows = np.sort(rng.choice(rows, MOST_ROWS, replace=False))
     X, weights = X[rows], None if weight is None else weight[rows]
     curves, left_out = [], []
-    for i in importances(subject.forest).order[:MOST_DEPENDENCES].tolist():
+    for i in most_important(subject.forest, MOST_DEPENDENCES):
         ends = _percentiles(X[:, i])
         if ends is None:
             left_out.append(names[i])
