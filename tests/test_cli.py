@@ -196,6 +196,43 @@ def test_evaluate_beside_the_truth(cli, folder, blobs):
     assert answer["metrics"]["pu_recall"]["value"] == pytest.approx(called[blobs[1] == 1].mean())
 
 
+def test_clipped_estimates_are_marked(cli, folder):
+    evaluate = ("evaluate", folder / "model.puf", folder / "rows.csv", "--label", "known")
+    evaluate += ("--prior", "0.9")
+    answer = json.loads(cli(*evaluate, "--json").out)
+    found = answer["metrics"]["pu_precision"]
+    assert found["value"] == 1
+    assert found["unclipped"] > 1.05
+    assert found["clipped"]
+    assert f"pu_precision came out as {found['unclipped']:.4g} " in answer["notes"][0]
+    recall = answer["metrics"]["pu_recall"]
+    assert recall["unclipped"] == recall["value"]
+    assert not recall["clipped"]
+    said = cli(*evaluate).out
+    assert re.search(r"precision +1\.000\* ", said)
+    assert re.search(rf"recall +{recall['value']:.3f}  ", said)
+    assert f"came out as: precision {found['unclipped']:.4g}, F1" in said
+    fine = cli(*evaluate[:-1], "0.2").out
+    assert "*" not in fine
+
+
+def test_rows_the_model_has_learnt_from_are_noticed(cli, folder, tmp_path):
+    same, other = "look like the rows the model was fitted to", "has the model learnt from these"
+    lines = (folder / "rows.csv").read_text().splitlines()
+    (tmp_path / "part.csv").write_text("\n".join(lines[:-1]))
+    for rows, prior, said, unsaid in (
+        (folder / "rows.csv", "0.4", [same], [other]),
+        (tmp_path / "part.csv", "0.9", [other], [same]),
+        (tmp_path / "part.csv", "0.2", [], [same, other]),
+    ):
+        answer = cli(
+            "evaluate", folder / "model.puf", rows, "--label", "known", "--prior", prior, "--json"
+        )
+        warned = " ".join(json.loads(answer.out)["warnings"])
+        assert all(text in warned for text in said)
+        assert not any(text in warned for text in unsaid)
+
+
 def test_evaluate_takes_another_prior_and_scenario(cli, folder):
     evaluate = ("evaluate", folder / "model.puf", folder / "rows.csv", "--label", "known", "--json")
     first, second = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,9 @@ Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 # What notes say of values that left their range by no more than chance explains.
 CHANCE = "may be chance"
+
+# What they say of values that were clipped: the metric, and what it came out as.
+CLIPPED = re.compile(r"(\w+) came out as (\S+) and was clipped to ")
 
 NAMES = {
     "pu_precision": "precision",
@@ -94,13 +98,18 @@ def show_quality(
     level = next(iter(report.metrics.values())).confidence
     header = ["", "estimate", f"{100 * level:g} % interval", *(["truth"] if truth else [])]
     rows = []
+    clipped = unclipped(report)
     for name, found in report.metrics.items():
-        row = [NAMES.get(name, name), f"{found.value:.3f}", f"{found.low:.3f} to {found.high:.3f}"]
+        mark = "*" if name in clipped else " " if clipped else ""
+        value = f"{found.value:.3f}{mark}"
+        row = [NAMES.get(name, name), value, f"{found.low:.3f} to {found.high:.3f}"]
         if truth is not None:
             row.append(f"{truth[name]:.3f}" if name in truth else "")
         rows.append(row)
-    say.rows(title, header, rows)
-    clear = [note for note in report.notes if CHANCE not in note]
+    came_out = ", ".join(f"{NAMES.get(name, name)} {raw:.4g}" for name, raw in clipped.items())
+    footnote = f"* estimate clipped to what is possible; came out as: {came_out}"
+    say.rows(title, header, rows, footnote if clipped else "")
+    clear = clear_notes(report)
     more = f" ({len(clear) - 1} more with --verbose)" if len(clear) > 1 and not say.verbose else ""
     for note in clear if say.verbose else clear[:1]:
         say.warning(note + more)
@@ -109,6 +118,17 @@ def show_quality(
             say.detail(note)
     if report.trivial:
         say.warning(report.trivial.message)
+
+
+def clear_notes(report: ClassificationReport) -> list[str]:
+    """Notes on what chance does not explain."""
+    return [note for note in report.notes if CHANCE not in note]
+
+
+def unclipped(report: ClassificationReport) -> dict[str, float]:
+    """What metrics came out as before they were clipped to what is possible."""
+    found = filter(None, map(CLIPPED.match, report.notes))
+    return {match[1]: float(match[2]) for match in found}
 
 
 def true_quality(truth: NDArray[np.int64], score: NDArray[np.float64]) -> dict[str, float]:
@@ -131,4 +151,9 @@ def true_quality(truth: NDArray[np.int64], score: NDArray[np.float64]) -> dict[s
 def as_json(report: ClassificationReport) -> dict[str, Any]:
     """The report without what the caller says anyway."""
     said = report.as_dict()
-    return {"metrics": said["metrics"], "notes": said["notes"], "trivial": bool(report.trivial)}
+    clipped = unclipped(report)
+    metrics = {
+        name: {**found, "clipped": name in clipped, "unclipped": clipped.get(name, found["value"])}
+        for name, found in said["metrics"].items()
+    }
+    return {"metrics": metrics, "notes": said["notes"], "trivial": bool(report.trivial)}

@@ -91,6 +91,7 @@ class Say:
         title: str,
         header: Sequence[str],
         rows: Sequence[Sequence[str]],
+        footnote: str = "",
     ) -> None:
         """The answer as a table; columns are of numbers, but the first and those without a name."""
         if self.json:
@@ -100,7 +101,7 @@ class Say:
             table.add_column(name, justify="right" if i and name else "left", no_wrap=i > 0)
         for row in rows:
             table.add_row(*(rich("text").Text(printable(cell)) for cell in row))
-        self._print(table, answer=True)
+        self._print(table, answer=True, footnote=footnote)
 
     def text(self, text: str) -> None:
         """The answer as plain text, as it is."""
@@ -142,9 +143,11 @@ class Say:
             show_edge=False,
         )
 
-    def _print(self, table: Any, *, answer: bool) -> None:
+    def _print(self, table: Any, *, answer: bool, footnote: str = "") -> None:
         out = console(stderr=not answer)
         out.print(table)
+        if footnote:
+            out.print(footnote, markup=False)
         out.print()
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from puforest._describe import _rows as rows_learnt_from
 from puforest._inside import known_scenario
 from puforest.cli import _options as o
 from puforest.cli import _quality
@@ -15,6 +16,7 @@ from puforest.cli._say import Say
 from puforest.cli._scoring import match_columns, scored_batches, tell_columns
 from puforest.cli.tables import label_column, label_rule, require_both, true_classes
 from puforest.cli.tables._arrow import arrow
+from puforest.metrics import ClassificationReport
 
 
 @command(
@@ -109,6 +111,7 @@ def evaluate(
         },
     )
     _quality.show_quality(say, "Quality, estimated without negatives", report, known)
+    ask_where_rows_come_from(say, forest, report)
     return {
         "model": str(model),
         "file": str(data),
@@ -119,3 +122,18 @@ def evaluate(
         **_quality.as_json(report),
         "truth": known,
     }
+
+
+def ask_where_rows_come_from(say: Say, forest: Any, report: ClassificationReport) -> None:
+    """Warn of rows that the model has learnt from, by their numbers or by too good a quality."""
+    rows = (report.n_labelled, report.n_unlabelled)
+    if rows == rows_learnt_from(getattr(forest, "estimator_", forest)):
+        say.warning(
+            "these look like the rows the model was fitted to, which flatter it: there are as many "
+            "labelled and unlabelled ones. puforest fit has judged those already, by folds"
+        )
+    elif _quality.clear_notes(report):
+        say.warning(
+            "or has the model learnt from these rows? They flatter it: puforest fit has judged "
+            "those already, by folds"
+        )
