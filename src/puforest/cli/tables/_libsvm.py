@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_svmlight_file
 
 from puforest.cli.tables._arrow import arrow, naming
 from puforest.cli.tables._source import Rows, Source
@@ -41,6 +40,9 @@ class LibsvmSource(Source):
 
     def _blocks(self, n_rows: int) -> Iterator[tuple[Any, Any]]:
         """Rows with all columns from 0 on, and their labels."""
+        # Here, as importing it was a tenth of the start of the program.
+        from sklearn.datasets import load_svmlight_file
+
         done = 0
         opened = OPENERS.get(self.path.suffix, open)
         with naming(self.path), opened(self.path, "rb") as file:
