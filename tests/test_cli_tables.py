@@ -178,7 +178,10 @@ def test_delimiters():
         ("a,y\nx,1\nz,0\n", "a (text, such as 'x')"),
         ("y\n1\n0\n", "besides the labels"),
         ("1,2\n3,4\n", "--no-header"),
-        ("a,y\n1,0\n2,1,5\n", "Expected 2 columns, got 3"),
+        ("a,y\n1,0\n2,1,5\n", "t.csv, line 3: 3 values where the rows before have 2"),
+        ('a,y\n"1\n",0\n\n2,1,5\n', "line 5: 3 values"),
+        ("a,y\n1,0\n2,1,5\n", "--delimiter"),
+        ("a;y\n1,5;1\n2,5;0\n", "a (text, such as '1,5'). If these are numbers with a decimal"),
         ("a\n1\n", "no such column"),
         ("\n\n\n", "is empty"),
     ],
@@ -188,6 +191,47 @@ def test_what_cannot_be_learnt_from(fitted, tmp_path, content, hint):
     code, error = fitted(tmp_path / "t.csv")
     assert code == 1
     assert hint in error
+
+
+def test_decimal_commas_are_noticed(fitted, tmp_path, capsys):
+    rows = "".join(f"{i % 7};{i},5;-{i},25;{i % 2}\n" for i in range(60))
+    (tmp_path / "t.csv").write_text("a;b;c;y\n" + rows)
+    _, answer = fitted(tmp_path / "t.csv")
+    assert answer["features"] == ["a"]
+    (warned,) = answer["warnings"]
+    assert warned.startswith("2 columns left out: b, c (text, such as '0,5')")
+    assert "--decimal ," in warned
+    _, answer = fitted(tmp_path / "t.csv", "--decimal", ",")
+    assert answer["features"] == ["a", "b", "c"]
+    # Where numbers are not read from text, the option would not help.
+    table = pa.table({"a": [1, 2] * 20, "b": ["1,5", "2,5"] * 20, "y": [0, 1] * 20})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    assert fitted(tmp_path / "t.parquet")[1]["warnings"] == []
+    predict = ["predict", str(tmp_path / "model.puf"), str(tmp_path / "t.csv")]
+    fitted(tmp_path / "t.csv", "--decimal", ",")
+    assert run([*predict, "-q", "-o", str(tmp_path / "s.csv")]) == 1
+    said = capsys.readouterr().err
+    assert "t.csv, line 2: the column b holds '0,5', which is no number" in said
+    assert "--decimal ," in said
+
+
+@pytest.mark.parametrize("packed", ["t.csv", "t.csv.gz", "t.csv.xz"])
+def test_text_among_numbers_is_found(fitted, tmp_path, capsys, packed):
+    (tmp_path / "t.csv").write_text(text())
+    fitted(tmp_path / "t.csv")
+    pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(packed[-3:], bytes)
+    lines = text().replace("\n17,", "\noops,").encode()
+    (tmp_path / packed).write_bytes(pack(lines))
+    predict = ["predict", str(tmp_path / "model.puf"), str(tmp_path / packed), "-q", "-o"]
+    assert run([*predict, str(tmp_path / "s.csv")]) == 1
+    said = capsys.readouterr().err
+    assert f"{packed}, line 19: the column a holds 'oops', which is no number" in said
+    assert "--drop a" in said
+    report = ["report", *predict[1:3], "--label", "y", "-o", str(tmp_path / "r.html")]
+    assert run(report) == 1
+    said = capsys.readouterr().err
+    assert "the column a cannot be a feature: 1 of 40 values are no numbers" in said
+    assert "--features" not in said
 
 
 def test_columns_that_stand_twice_can_be_dropped(fitted, tmp_path):
@@ -207,7 +251,7 @@ def test_odd_but_sensible(fitted, tmp_path):
     assert code == 0
     assert answer["features"] == ["größe", '名前 "x"', "flag"]
     assert answer["left_out"] == {
-        "(no name)": "no name, an index?",
+        "(no name)": "an index?",
         "empty": "empty",
         "date": "date32[day]",
     }

@@ -8,6 +8,8 @@ from typing import Any
 from puforest.cli._options import plural
 from puforest.cli._say import Say
 from puforest.cli.tables import PUTable, Source
+from puforest.cli.tables._numbers import DECIMAL_COMMA
+from puforest.cli.tables._source import shown
 
 SHOWN = 8
 
@@ -34,10 +36,17 @@ def tell(say: Say, source: Source, data: PUTable, scenario: str) -> None:
     if plain:
         some = "; ".join(f"{column.name} ({column.reason})" for column in plain[:SHOWN])
         more = f" and {len(plain) - SHOWN:,} more" if len(plain) > SHOWN else ""
-        facts["left out"] = f"{plural(len(plain), 'column')} without numbers: {some}{more}"
+        facts["left out"] = f"{plural(len(plain), 'column')}: {some}{more}"
     say.facts("What is in the file", facts)
+    commas = [column for column in data.left_out if column.decimal_comma]
+    if commas:
+        names = shown([column.name for column in commas], SHOWN)
+        say.warning(
+            f"{plural(len(commas), 'column')} left out: {names} ({commas[0].reason}). "
+            f"{DECIMAL_COMMA}"
+        )
     for column in data.left_out:
-        if column.suspicious:
+        if column.suspicious and not column.decimal_comma:
             say.warning(f"the column {column.name} was left out: {column.reason}")
     for name in data.identifiers:
         say.warning(

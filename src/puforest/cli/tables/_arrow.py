@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import lzma
-import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,23 +24,15 @@ DAMAGED = (EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
 
 
 @contextmanager
-def naming(path: Path, columns: Sequence[str] = ()) -> Iterator[None]:
-    """Errors of pyarrow and of unpacking, with the name of the file.
-
-    Where they have the number of a column, it becomes its name.
-    """
+def naming(path: Path) -> Iterator[None]:
+    """Errors of pyarrow and of unpacking, with the name of the file."""
     pa = arrow()
     try:
         yield
     except pa.ArrowException as error:
         if isinstance(error, MemoryError):
             raise
-
-        def named(number: re.Match[str]) -> str:
-            i = int(number[1])
-            return f"column {columns[i]}" if i < len(columns) else number[0]
-
-        raise ValueError(f"{path}: {re.sub(r'column #([0-9]+)', named, str(error))}") from error
+        raise ValueError(f"{path}: {error}") from error
     except (*DAMAGED, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise

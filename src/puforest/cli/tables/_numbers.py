@@ -18,6 +18,8 @@ from puforest.cli.tables._source import is_dictionary, is_number, plain, shown
 MANY = 50
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+WITH_COMMA = r"^\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*$"
+DECIMAL_COMMA = "If these are numbers with a decimal comma, give --decimal ,"
 
 
 @dataclass(frozen=True)
@@ -32,15 +34,21 @@ class LeftOut:
         Why it was left out.
     suspicious : bool
         Whether it may well have been meant as a feature.
+    decimal_comma : bool
+        Whether most of it would be numbers if commas were decimal points.
     """
 
     name: str
     reason: str
     suspicious: bool = False
+    decimal_comma: bool = False
 
 
-def not_numeric(name: str, column: Any) -> LeftOut | None:
-    """Why this column cannot be a feature; None if it can."""
+def not_numeric(name: str, column: Any, decimal: str | None) -> LeftOut | None:
+    """Why this column cannot be a feature; None if it can.
+
+    `decimal` is the decimal point it was read with, None if it was not read from text.
+    """
     pa, compute = arrow(), arrow("compute")
     kind = column.type
     if is_number(kind):
@@ -58,6 +66,9 @@ def not_numeric(name: str, column: Any) -> LeftOut | None:
     if len(odd) == 0:
         return LeftOut(name, "numbers as text", suspicious=len(given) > 0)
     example = f"such as {odd[0].as_py()[:20]!r}"
+    with_comma = compute.sum(compute.match_substring_regex(odd, WITH_COMMA)).as_py()
+    if decimal == "." and 2 * with_comma > len(odd):
+        return LeftOut(name, f"text, {example}", suspicious=True, decimal_comma=True)
     if 2 * len(odd) < len(given):
         some = f"{len(odd):,} of {len(given):,} values are no numbers"
         return LeftOut(name, f"{some}, {example}", suspicious=True)

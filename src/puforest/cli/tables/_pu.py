@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from puforest.cli.tables._labels import LabelRule, label_rule, require_both
 from puforest.cli.tables._numbers import (
+    DECIMAL_COMMA,
     LeftOut,
     duplicates,
     looks_like_identifier,
@@ -100,7 +101,7 @@ def read_pu(
     wanted = [c for c in source.names if c != name and c not in drop]
     if features:
         wanted = [c for c in wanted if c in set(features)]
-    left_out = [LeftOut("(no name)", "no name, an index?") for c in wanted if not c]
+    left_out = [LeftOut("(no name)", "an index?") for c in wanted if not c]
     wanted = [c for c in wanted if c]
     twice = duplicates(wanted)
     if twice:
@@ -116,11 +117,14 @@ def read_pu(
     require_both(rule, labelled)
     kept = []
     for column in wanted:
-        why = not_numeric(column, table.column(column))
+        why = not_numeric(column, table.column(column), source.decimal)
         if why is None:
             kept.append(column)
         elif features:
-            raise ValueError(f"--features {column}: it holds no numbers ({why.reason})")
+            raise ValueError(
+                f"{source.path}: the column {column} cannot be a feature: {why.reason}"
+                + (f". {DECIMAL_COMMA}" if why.decimal_comma else "")
+            )
         else:
             left_out.append(why)
     if not kept:
@@ -128,6 +132,7 @@ def read_pu(
         raise ValueError(
             f"{source.path} has no column of numbers to learn from"
             + (f"; left out: {reasons}" if left_out else " besides the labels")
+            + (f". {DECIMAL_COMMA}" if any(c.decimal_comma for c in left_out) else "")
         )
     identifiers = [c for c in kept if looks_like_identifier(table.column(c))]
     X = matrix(table, kept, str(source.path))

@@ -35,6 +35,8 @@ class Source(ABC):
         The column of labels, where the format has one.
     absent_is_zero : bool
         Whether columns that are not there hold zeros, as in LIBSVM files.
+    decimal : str or None
+        The decimal point, where numbers are text.
     progress : float
         Share of the file that `batches` has read.
     """
@@ -45,6 +47,7 @@ class Source(ABC):
     n_rows: int | None = None
     label: str | None = None
     absent_is_zero: bool = False
+    decimal: str | None = None
     progress: float = 0.0
 
     @abstractmethod

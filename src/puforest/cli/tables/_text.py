@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import lzma
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from puforest.cli.tables._arrow import arrow, naming
+from puforest.cli.tables._csv_errors import explained, is_about_a_row
 from puforest.cli.tables._source import Rows, Source, sliced
 
 # The first bytes of compressed files.
@@ -60,6 +62,7 @@ class TextSource(Source):
     def __init__(self, path: Path, options: TextOptions) -> None:
         self.path = path
         self._options = options
+        self.decimal = options.decimal
         try:
             codecs.lookup(options.encoding)
         except LookupError as error:
@@ -68,7 +71,8 @@ class TextSource(Source):
             ) from error
         head = self._head()
         self._delimiter = self._unescaped(options.delimiter) or find_delimiter(head)
-        with naming(path), self._stream() as stream, self._reader(stream, {}) as reader:
+        self.names = []
+        with self._naming(), self._stream() as stream, self._reader(stream, {}) as reader:
             self.names = [str(name) for name in reader.schema.names]
         if options.header and self.names and all(map(_is_number, self.names)):
             raise ValueError(
@@ -114,6 +118,28 @@ class TextSource(Source):
         with pa.OSFile(str(self.path)) as self._raw:
             yield pa.CompressedInputStream(self._raw, codec) if codec else self._raw
 
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Errors with the name of the file; those about a row with its line."""
+        try:
+            with naming(self.path):
+                yield
+        except ValueError as error:
+            if not is_about_a_row(str(error)):
+                raise
+            with self._stream() as stream:
+                lines = io.TextIOWrapper(
+                    stream, encoding=self._options.encoding, errors="replace", newline=""
+                )
+                rows = csv.reader(lines, delimiter=self._delimiter)
+                if self._options.header:
+                    next(rows)
+                what = explained(
+                    str(error), rows, self.names, self._delimiter, self._options.decimal
+                )
+                lines.detach()
+            raise ValueError(f"{self.path}, {what}") from error
+
     def _reader(self, stream: Any, convert: dict[str, Any], *, whole: bool = False) -> Any:
         module = arrow("csv")
         read = module.ReadOptions(
@@ -132,7 +158,7 @@ class TextSource(Source):
         size = self.path.stat().st_size
         convert = {"column_types": types, "include_columns": list(types)}
         with (
-            naming(self.path, self.names),
+            self._naming(),
             self._stream() as stream,
             self._reader(stream, convert) as reader,
         ):
@@ -148,7 +174,7 @@ class TextSource(Source):
     def read(self, columns: Sequence[str], as_text: Sequence[str]) -> Any:
         types = {name: arrow().string() for name in as_text}
         convert = {"column_types": types, "include_columns": list(columns)}
-        with naming(self.path, self.names), self._stream() as stream:
+        with self._naming(), self._stream() as stream:
             return self._reader(stream, convert, whole=True)
 
 
