@@ -86,7 +86,7 @@ def test_left_out_columns_are_named(cli, folder, tmp_path):
         "fit", tmp_path / "rows.csv", "--label", "known", "--prior", "0.4",
         "-o", tmp_path / "m.puf", "--no-quality", *FAST,
     )  # fmt: skip
-    assert re.search(r"left out +1 column without numbers: town \(text, such as 'Bern'\)", said.err)
+    assert re.search(r"left out +1 column: town \(text, such as 'Bern'\)", said.err)
     assert "the column mixed was left out: 200 of 600 values are no numbers, such as" in said.err
     assert said.code == 0
 
@@ -212,7 +212,7 @@ def test_clipped_estimates_are_marked(cli, folder):
     assert re.search(r"precision +1\.000\* ", said)
     assert re.search(rf"recall +{recall['value']:.3f}  ", said)
     assert f"came out as: precision {found['unclipped']:.4g}, F1" in said
-    fine = cli(*evaluate[:-1], "0.2").out
+    fine = cli(*evaluate[:-1], "0.1").out
     assert "*" not in fine
 
 
@@ -436,7 +436,11 @@ def test_errors_are_one_line(cli, folder, tmp_path):
         (("predict", model, folder, "-o", out), "is a folder"),
         (("predict", folder / "no.puf", rows, "-o", out), "puforest fit"),
         (("predict", model, rows, "--keep", "x", "-o", out), "--keep x"),
-        (("report", model, "--label", "known", "-o", out), "DATA"),
+        (("report", model, "--label", "known", "-o", out), "without DATA there is no use for"),
+        (("report", model, "--positive", "1", "--folds", 3, "-o", out), "--positive, --folds:"),
+        (("report", model, "--decimal", ",", "--no-header", "-o", out), "--decimal, --no-header:"),
+        (("report", model, "--encoding", "latin-1", "-o", out), "--encoding:"),
+        (("report", model, "--format", "csv", "--delimiter", ";", "-o", out), "--delimiter:"),
     ):
         said = cli(*arguments)
         assert said.code == 1, arguments

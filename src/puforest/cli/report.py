@@ -14,7 +14,6 @@ from puforest.cli._app import command
 from puforest.cli._say import Say
 from puforest.cli._scoring import columns_in_order, match_columns, with_zeros
 from puforest.cli.tables import read_pu, refuse_existing
-from puforest.report import write_report
 
 
 @command(
@@ -43,7 +42,10 @@ def report(
             "the same kind, fitted to folds.",
         ),
     ] = False,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Number of these folds.")] = 5,
+    folds: Annotated[
+        int | None,
+        typer.Option("--folds", min=2, help="Number of these folds; 5 if not given."),
+    ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
     seed: o.Seed = 0,
     threads: o.Threads = None,
@@ -59,6 +61,8 @@ def report(
     With data it tells how good the model is without a known negative, how much hangs on the prior,
     and which features matter; without, what the model knows by itself.
     """
+    from puforest.report import write_report
+
     refuse_existing(output, force=force)
     fitted = o.load_for(model, threads)
     X = y = None
@@ -70,8 +74,24 @@ def report(
         X = table.X[:, [table.names.index(name) for name in columns.features]]
         X = with_zeros(X, fitted, columns)
         y = table.labelled
-    elif label is not None or held_out:
-        raise ValueError("--label and --held-out are about DATA: name the file after the model")
+    else:
+        about_data = {
+            "--label": label,
+            "--positive": positive,
+            "--held-out": held_out,
+            "--folds": folds,
+            "--format": format,
+            "--delimiter": delimiter,
+            "--decimal": decimal != ".",
+            "--encoding": encoding != "utf-8",
+            "--no-header": no_header,
+        }
+        given = [option for option, value in about_data.items() if value]
+        if given:
+            raise ValueError(
+                f"without DATA there is no use for {', '.join(given)}: name the file after the "
+                "model"
+            )
     with say.progress("Writing the report") as done, columns_in_order():
         write_report(
             fitted,
@@ -79,7 +99,7 @@ def report(
             X,
             y,
             held_out=held_out,
-            cv=folds,
+            cv=folds or 5,
             title=title or f"Report on {model.name}",
             overwrite=force,
             n_jobs=o.n_jobs(threads),
