@@ -19,10 +19,7 @@ from puforest.cli._say import Say
 from puforest.cli._scoring import columns_in_order
 from puforest.cli.tables import open_writer, refuse_existing, require_writable, written_whole
 from puforest.cli.tables._arrow import arrow
-from puforest.datasets import load_mushrooms, make_pu
-from puforest.inspection import importances
 from puforest.prior import PriorEstimate, estimate_prior
-from puforest.report import write_report
 
 LABEL, TRUTH = "known_edible", "edible"
 KNOWN, NEW, MODEL, REPORT = "mushrooms.csv", "new-mushrooms.csv", "model.puf", "report.html"
@@ -50,6 +47,8 @@ def demo(
     Estimates the prior, fits a forest, judges it without negatives beside the truth, names the
     features that matter, and writes a report, with the data to try all commands on.
     """
+    from puforest.inspection import importances
+
     started = time.perf_counter()
     arrow()  # without it, better fail before the work than after
     above = next(place for place in (folder, *folder.parents) if place.is_dir())
@@ -108,6 +107,8 @@ def demo(
 
 def mushrooms() -> tuple[Sample, Sample, list[str]]:
     """Rows to learn from, rows to judge by, and the names of the features."""
+    from puforest.datasets import load_mushrooms
+
     data = cast(Any, load_mushrooms())
     test = np.random.default_rng(0).permutation(len(data.data)) < len(data.data) // 4
     known = hidden(data.data[~test], data.target[~test], 1000)
@@ -116,6 +117,8 @@ def mushrooms() -> tuple[Sample, Sample, list[str]]:
 
 def hidden(X: NDArray[Any], y: NDArray[np.int64], n_labeled: int) -> Sample:
     """Rows of which some edible ones are known, drawn apart from the others."""
+    from puforest.datasets import make_pu
+
     prior = float(y.mean())
     X_pu, labelled, index = make_pu(
         X, y, n_labeled=n_labeled, prior=prior, return_index=True, random_state=0
@@ -168,6 +171,8 @@ def write_all(
     force: bool,
 ) -> None:
     """Data, model and report."""
+    from puforest.report import write_report
+
     write_data(folder, known, new, names, force)
     forest.save(folder / MODEL)
     with say.progress("Writing the report"):

@@ -9,7 +9,6 @@ import typer
 from puforest.cli import _options as o
 from puforest.cli._app import command
 from puforest.cli._say import Say
-from puforest.inspection import importances
 
 
 @command("puforest describe model.puf", "puforest describe model.puf --json")
@@ -22,6 +21,8 @@ def describe(
 
     Loading a model runs no code, so models of others can be looked at safely.
     """
+    from puforest.inspection import importances
+
     fitted = o.load(model)
     trees = getattr(fitted, "estimator_", fitted)
     say.text(fitted.describe())
