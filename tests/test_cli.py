@@ -139,6 +139,18 @@ def test_formats_of_the_output(cli, folder, tmp_path, suffix):
     np.testing.assert_array_equal(read["score"], pyarrow.parquet.read_table(expected)["score"])
 
 
+def test_scores_can_be_printed(folder, tmp_path, capfd):
+    predict = ["predict", str(folder / "model.puf"), str(folder / "rows.csv"), "--keep", "id"]
+    assert run([*predict, "-o", str(tmp_path / "scored.csv")]) == 0
+    capfd.readouterr()
+    assert run([*predict, "-o", "-"]) == 0
+    printed, said = capfd.readouterr()
+    assert printed == (tmp_path / "scored.csv").read_text()
+    assert "600 rows scored" in said
+    assert run([*predict, "-o", "-", "--json"]) == 1
+    assert capfd.readouterr().out == ""
+
+
 def test_columns_are_found_by_name(cli, folder, tmp_path):
     table = pa.csv.read_csv(folder / "rows.csv")
     shuffled = table.select(table.column_names[::-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,11 +24,13 @@ from puforest.cli.tables import (
 from puforest.cli.tables._arrow import arrow
 
 SCORE, PREDICTED = "score", "predicted"
+STANDARD_OUTPUT = Path("-")
 
 
 @command(
     "puforest predict model.puf new.csv -o scored.parquet",
     "puforest predict model.puf new.csv --keep id -o scored.csv",
+    "puforest predict model.puf new.csv --keep id -o -",
 )
 def predict(
     say: Say,
@@ -38,7 +41,10 @@ def predict(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", help=f"Where to write the scores; ends in {', '.join(WRITABLE)}."
+            "--output",
+            "-o",
+            help=f"Where to write the scores; ends in {', '.join(WRITABLE)}. Or -, which prints "
+            "them as CSV.",
         ),
     ],
     keep: Annotated[
@@ -78,8 +84,12 @@ def predict(
     predicted, 1 where the score is above one half. It takes its place only when it is whole: a run
     that is interrupted or killed leaves no file that looks like one.
     """
-    suffix = written_format(output)
-    refuse_existing(output, force=force)
+    printed = output == STANDARD_OUTPUT
+    if printed and say.json:
+        raise ValueError("-o - prints the scores where --json prints its answer: name a file")
+    suffix = ".csv" if printed else written_format(output)
+    if not printed:
+        refuse_existing(output, force=force)
     forest = o.load_for(model, threads)
     source = o.opened(data, format, delimiter, decimal, encoding, no_header)
     kept = list(dict.fromkeys(source.names if keep_all else keep or []))
@@ -97,7 +107,7 @@ def predict(
     say.detail(f"{len(columns.features):,} features were found by name, in {source.kind}")
     rows = positive = 0
     with (
-        written_whole(output, force=force) as part,
+        nullcontext(None) if printed else written_whole(output, force=force) as part,
         say.progress(f"Scoring {data.name}") as done,
     ):
         schema = output_schema(forest, source, columns.features, kept)
@@ -111,7 +121,8 @@ def predict(
                 positive += int(np.count_nonzero(called))
                 done(source.progress)
     share = f", {o.percent(positive / rows)} of them" if rows else ""
-    say.info(f"{o.plural(rows, 'row')} scored, {positive:,} called positive{share}: {output}")
+    where = "" if printed else f": {output}"
+    say.info(f"{o.plural(rows, 'row')} scored, {positive:,} called positive{share}{where}")
     return {
         "output": str(output),
         "rows": rows,

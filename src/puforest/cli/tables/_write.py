@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,15 +24,18 @@ def written_format(path: Path) -> str:
 
 
 @contextmanager
-def open_writer(path: Path, suffix: str, schema: Any) -> Iterator[Any]:
-    """Something with ``write_batch``; `suffix` is that of `written_format`."""
+def open_writer(path: Path | None, suffix: str, schema: Any) -> Iterator[Any]:
+    """Something with ``write_batch``; `suffix` is that of `written_format`.
+
+    No path is standard output, for text.
+    """
     if suffix == ".parquet":
         with arrow("parquet").ParquetWriter(path, schema, compression="zstd") as writer:
             yield writer
         return
     pa = arrow()
     codec = CODECS.get(Path(suffix).suffix)
-    with pa.OSFile(str(path), "wb") as file:
+    with _printed() if path is None else pa.OSFile(str(path), "wb") as file:
         if suffix in (".arrow", ".feather"):
             with arrow("ipc").new_file(file, schema) as writer:
                 yield writer
@@ -41,3 +45,11 @@ def open_writer(path: Path, suffix: str, schema: Any) -> Iterator[Any]:
         sink = pa.CompressedOutputStream(file, codec) if codec else file
         with sink, module.CSVWriter(sink, schema, write_options=options) as writer:
             yield writer
+
+
+@contextmanager
+def _printed() -> Iterator[Any]:
+    """Standard output, which stays open."""
+    sys.stdout.flush()
+    with open(sys.stdout.fileno(), "wb", closefd=False) as file:
+        yield arrow().PythonFile(file, mode="w")
