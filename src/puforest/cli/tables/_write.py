@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,7 +36,8 @@ def open_writer(path: Path | None, suffix: str, schema: Any) -> Iterator[Any]:
         return
     pa = arrow()
     codec = CODECS.get(Path(suffix).suffix)
-    with _printed() if path is None else pa.OSFile(str(path), "wb") as file:
+    printed = path is None
+    with pa.PythonFile(_Printed()) if printed else pa.OSFile(str(path), "wb") as file:
         if suffix in (".arrow", ".feather"):
             with arrow("ipc").new_file(file, schema) as writer:
                 yield writer
@@ -47,9 +49,11 @@ def open_writer(path: Path | None, suffix: str, schema: Any) -> Iterator[Any]:
             yield writer
 
 
-@contextmanager
-def _printed() -> Iterator[Any]:
-    """Standard output, which stays open."""
-    sys.stdout.flush()
-    with open(sys.stdout.fileno(), "wb", closefd=False) as file:
-        yield arrow().PythonFile(file, mode="w")
+class _Printed(io.RawIOBase):
+    """Standard output, which stays open when this is closed."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return sys.stdout.buffer.write(data)
