@@ -14,6 +14,8 @@ from puforest.metrics import pu_f1_score, pu_interval, pu_precision_score, pu_re
 from puforest.report import write_report
 
 sync_api = pytest.importorskip("playwright.sync_api")
+# Waits for what a browser does in its own time, such as opening an element.
+expect = sync_api.expect
 
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -234,12 +236,12 @@ def test_trees_can_be_browsed(opened, judged):
     closed = page.locator("#tree details:not([open]) > summary").first
     closed.focus()
     page.keyboard.press("Enter")
-    assert nodes.count() > at_first
+    expect(nodes).not_to_have_count(at_first)
     for _ in range(8):
         page.locator("#open-tree").click()
-    assert nodes.count() == len(root.feature)
+    expect(nodes).to_have_count(len(root.feature))
     page.locator("#close-tree").click()
-    assert nodes.count() == 1
+    expect(nodes).to_have_count(1)
     choose(page, "#tree-number", 3)
     third = model._forest.tree(2)
     assert f"x{third.feature[0]} ≤ {third.threshold[0]:.4g}?" in nodes.first.inner_text()
@@ -253,9 +255,9 @@ def test_scores_have_two_views_and_charts_their_numbers(opened):
     page.locator("#score-view").select_option("population")
     assert "hence negatives" in page.locator("#scores .legend").inner_text()
     page.locator("#scores .numbers summary").click()
-    assert page.locator("#scores .numbers tbody tr").count() == 3 * 40
+    expect(page.locator("#scores .numbers tbody tr")).to_have_count(3 * 40)
     page.locator("#scores svg[role=img]").hover()
-    assert "population:" in page.locator("#scores .tip").inner_text()
+    expect(page.locator("#scores .tip")).to_contain_text("population:")
 
 
 def test_hostile_names_are_shown_and_do_nothing(opened):

@@ -72,7 +72,7 @@ def _calibration(model: Any) -> str:
 def _about_trees(model: PUClassifier) -> list[tuple[str, str]]:
     forest, grown = model._forest, model._grown_for
     groups = ("positive", "negative") if grown.risk == "pn" else ("labelled", "unlabelled")
-    n_labelled, n_unlabelled = (f"{n:,}" for n in _rows(model))
+    n_labelled, n_unlabelled = (f"{n:,}" for n in rows_learnt_from(model))
     size = sum(array.nbytes for array in forest._arrays().values())
     about = [
         (
@@ -97,7 +97,7 @@ def _about_trees(model: PUClassifier) -> list[tuple[str, str]]:
     return about
 
 
-def _rows(model: PUClassifier) -> tuple[int, int]:
+def rows_learnt_from(model: PUClassifier) -> tuple[int, int]:
     if isinstance(model, PUForestClassifier):
         return model._sample[-2], model._sample[-1]
     return int(model._forest.n_labelled[0]), int(model._forest.n_unlabelled[0])

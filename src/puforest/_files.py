@@ -9,6 +9,21 @@ from pathlib import Path
 from secrets import token_hex
 
 
+def require_place(path: Path) -> None:
+    """Refuse a name that nothing can be written to, before anything is computed for it."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: name a file in it")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path} cannot be written: there is no folder {path.parent}")
+    require_writable(path.parent, path)
+
+
+def require_writable(folder: Path, path: Path) -> None:
+    """Refuse a folder that lets nobody write `path` in it."""
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f"{path} cannot be written: no permission in folder {folder}")
+
+
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """A name to write to; what stands there takes the place of `path` when all went well.

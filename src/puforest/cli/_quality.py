@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -21,8 +20,6 @@ Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 # What notes say of values that left their range by no more than chance explains.
 CHANCE = "may be chance"
 
-# What they say of values that were clipped: the metric, and what it came out as.
-CLIPPED = re.compile(r"(\w+) came out as (\S+) and was clipped to ")
 
 NAMES = {
     "pu_precision": "precision",
@@ -98,15 +95,15 @@ def show_quality(
     level = next(iter(report.metrics.values())).confidence
     header = ["", "estimate", f"{100 * level:g} % interval", *(["truth"] if truth else [])]
     rows = []
-    clipped = unclipped(report)
+    clipped = {name: found for name, found in report.metrics.items() if found.clipped}
     for name, found in report.metrics.items():
-        mark = "*" if name in clipped else " " if clipped else ""
+        mark = "*" if found.clipped else " " if clipped else ""
         value = f"{found.value:.3f}{mark}"
         row = [NAMES.get(name, name), value, f"{found.low:.3f} to {found.high:.3f}"]
         if truth is not None:
             row.append(f"{truth[name]:.3f}" if name in truth else "")
         rows.append(row)
-    came_out = ", ".join(f"{NAMES.get(name, name)} {raw:.4g}" for name, raw in clipped.items())
+    came_out = ", ".join(f"{NAMES.get(n, n)} {found.unclipped:.4g}" for n, found in clipped.items())
     footnote = f"* estimate clipped to what is possible; came out as: {came_out}"
     say.rows(title, header, rows, footnote if clipped else "")
     clear = clear_notes(report)
@@ -123,12 +120,6 @@ def show_quality(
 def clear_notes(report: ClassificationReport) -> list[str]:
     """Notes on what chance does not explain."""
     return [note for note in report.notes if CHANCE not in note]
-
-
-def unclipped(report: ClassificationReport) -> dict[str, float]:
-    """What metrics came out as before they were clipped to what is possible."""
-    found = filter(None, map(CLIPPED.match, report.notes))
-    return {match[1]: float(match[2]) for match in found}
 
 
 def true_quality(truth: NDArray[np.int64], score: NDArray[np.float64]) -> dict[str, float]:
@@ -151,9 +142,4 @@ def true_quality(truth: NDArray[np.int64], score: NDArray[np.float64]) -> dict[s
 def as_json(report: ClassificationReport) -> dict[str, Any]:
     """The report without what the caller says anyway."""
     said = report.as_dict()
-    clipped = unclipped(report)
-    metrics = {
-        name: {**found, "clipped": name in clipped, "unclipped": clipped.get(name, found["value"])}
-        for name, found in said["metrics"].items()
-    }
-    return {"metrics": metrics, "notes": said["notes"], "trivial": bool(report.trivial)}
+    return {"metrics": said["metrics"], "notes": said["notes"], "trivial": bool(report.trivial)}

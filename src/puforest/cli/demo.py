@@ -12,12 +12,13 @@ import typer
 from numpy.typing import NDArray
 
 from puforest import PUExtraTreesClassifier
+from puforest._files import require_writable
 from puforest.cli import _options as o
 from puforest.cli import _quality
 from puforest.cli._app import command
 from puforest.cli._say import Say
 from puforest.cli._scoring import columns_in_order
-from puforest.cli.tables import open_writer, refuse_existing, require_writable, written_whole
+from puforest.cli.tables import open_writer, refuse_existing, written_whole
 from puforest.cli.tables._arrow import arrow
 from puforest.prior import PriorEstimate, estimate_prior
 

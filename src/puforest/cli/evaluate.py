@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from puforest._describe import _rows as rows_learnt_from
+from puforest._describe import rows_learnt_from
 from puforest._inside import known_scenario
 from puforest.cli import _options as o
 from puforest.cli import _quality

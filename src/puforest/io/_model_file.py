@@ -11,6 +11,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from puforest._base import PUClassifier
+from puforest._files import require_place
 from puforest.io import _container as container
 from puforest.io._calibrated import CALIBRATED, restored_calibration, stored_calibration
 from puforest.io._estimator import CLASSES, restored_model, stored_model
@@ -58,6 +59,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
             "other objects with joblib.dump"
         )
     check_is_fitted(model)
+    require_place(Path(path))
     arrays: container.Arrays = {}
     calibration = stored_calibration(model, arrays) if calibrated else None
     header = {

@@ -39,6 +39,8 @@ class Interval:
         Probability with which such intervals cover the truth.
     method : {"formula", "bootstrap"}
         How it was found.
+    unclipped : float
+        What the metric came out as, before it was clipped to what is possible.
     """
 
     value: float
@@ -47,6 +49,12 @@ class Interval:
     standard_error: float
     confidence: float
     method: str
+    unclipped: float
+
+    @property
+    def clipped(self) -> bool:
+        """Whether the metric came out as something impossible, such as a precision above 1."""
+        return self.value != self.unclipped
 
 
 @dataclass(frozen=True)
@@ -150,6 +158,7 @@ def estimate_interval(
         standard_error=float(errors[0]),
         confidence=float(settings.confidence),
         method=settings.method,
+        unclipped=float(found.value),
     )
     return found, interval
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from puforest import _validation as check
-from puforest._files import written_whole
+from puforest._files import require_place, written_whole
 from puforest.prior import PriorEstimate
 from puforest.report._collect import collect, find_prior
 from puforest.report._model_part import checked_names
@@ -168,9 +168,6 @@ def _judging_rows(
 
 def _require_free(file: Path, overwrite: bool) -> None:
     """Refuse a file that cannot be written, or stands there and is not to be replaced."""
-    if not file.parent.is_dir():
-        raise FileNotFoundError(f"path: there is no folder {file.parent} to write {file.name} to")
-    if file.is_dir():
-        raise IsADirectoryError(f"path: {file} is a folder: name a file, such as report.html")
+    require_place(file)
     if file.exists() and not overwrite:
         raise FileExistsError(f"path: {file} is there already: overwrite=True replaces it")

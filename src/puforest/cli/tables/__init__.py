@@ -1,6 +1,6 @@
 """Tables in files: read by batches, understood as PU data, written whole or not at all."""
 
-from puforest.cli.tables._atomic import refuse_existing, require_writable, written_whole
+from puforest.cli.tables._atomic import refuse_existing, written_whole
 from puforest.cli.tables._labels import LabelRule, label_rule, require_both, true_classes
 from puforest.cli.tables._numbers import LeftOut, matrix
 from puforest.cli.tables._open import FORMATS, open_table
@@ -25,7 +25,6 @@ __all__ = [
     "read_pu",
     "refuse_existing",
     "require_both",
-    "require_writable",
     "true_classes",
     "written_format",
     "written_whole",
