@@ -26,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, help="folder of the data sets; or PUFOREST_DATA")
     parser.add_argument("--tables", nargs="+", default=list(TREE_TABLES), choices=everything)
     parser.add_argument("--datasets", nargs="+", help="only these")
+    parser.add_argument("--methods", nargs="+", help="only these")
     parser.add_argument("--draws", type=int, help="fewer draws than the tables have")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path, default=PAPER / "results", help="folder of the results")
@@ -37,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for table in tables
         for run in table.runs()
         if (not args.datasets or run.dataset in args.datasets)
+        and (not args.methods or run.method in args.methods)
         and (args.draws is None or run.draw < args.draws)
     ]
     try:

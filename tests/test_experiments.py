@@ -180,6 +180,19 @@ def test_the_report(tmp_path, toy, differs):
     assert html.count('class="apart"') == 2
 
 
+def test_a_part_of_a_table(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.arange(2400) % 2
+    X = rng.normal(size=(2400, 2)).astype(np.float32) + 3 * y[:, None]
+    split = Split(X, y, X, y, ["a", "b"])
+    monkeypatch.setattr(reproduce, "load", lambda name, folder: split)
+    part = ["--datasets", "mushrooms", "--methods", "nnPU quadratic", "--draws", "2"]
+    reproduce.main([*part, "--tables", "risk_and_loss", "--threads", "1", "--out", str(tmp_path)])
+    done = Results(tmp_path / "runs.csv").done()
+    assert done == {Run("mushrooms", "nnPU quadratic", draw) for draw in range(2)}
+    assert "99.70 (0.24) / 9" in (tmp_path / "report.md").read_text()
+
+
 def test_ranks_and_critical_difference():
     scores = np.array([[90.0, 80, 70], [60, 60, 50]])
     assert leaderboard.mean_ranks(scores).tolist() == [1.25, 1.75, 3]
