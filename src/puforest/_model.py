@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
@@ -160,19 +160,24 @@ class Forest:
         parent[left + 1] = inner
         return parent
 
+    def left_children(self) -> NDArray[np.int64]:
+        """Left child of each node as an index into the arrays of all trees; LEAF for leaves."""
+        inner, left = self._children()
+        child = np.full(len(self.feature), LEAF, dtype=np.int64)
+        child[inner] = left
+        return child
+
+    def levels(self) -> Iterator[NDArray[np.int64]]:
+        """The inner nodes of all trees, one depth after another from the roots down."""
+        left = self.left_children()
+        level = self.offset[:-1]
+        while len(inner := level[left[level] != LEAF]):
+            yield inner
+            level = np.concatenate([left[inner], left[inner] + 1])
+
     def depth(self) -> int:
         """Number of edges between the root and the deepest leaf of all trees."""
-        inner, left = self._children()
-        child = np.full(len(self.feature), -1, dtype=np.int64)
-        child[inner] = left
-        depth = -1
-        level = self.offset[:-1]
-        while len(level):
-            depth += 1
-            below = child[level]
-            below = below[below >= 0]
-            level = np.concatenate([below, below + 1])
-        return depth
+        return sum(1 for _ in self.levels())
 
     def n_leaves(self) -> int:
         return int(np.count_nonzero(self.is_leaf))

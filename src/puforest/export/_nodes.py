@@ -13,7 +13,7 @@ from puforest._base import PUClassifier
 from puforest._describe import printable
 from puforest._model import LEAF
 from puforest.export._trees import feature_names as names_of
-from puforest.export._trees import levels, single_tree
+from puforest.export._trees import single_tree
 from puforest.risk import posterior
 
 # Read back, as many digits give the same float64.
@@ -96,7 +96,7 @@ class Reader:
     def _sizes(self) -> Any:
         """Number of nodes from each node down, itself included."""
         size = np.ones(len(self._tree.feature), dtype=np.int64)
-        for inner in reversed(list(levels(self._tree))):
+        for inner in reversed(list(self._tree.levels())):
             left = self._tree.left[inner]
             size[inner] += size[left] + size[left + 1]
         return size

@@ -26,7 +26,7 @@ from puforest._base import PUClassifier
 from puforest._extras import require
 from puforest.calibration import PUCalibratedClassifier
 from puforest.export._onnx_answers import Graph, answers_of_counts, answers_of_shares
-from puforest.export._trees import feature_names, fitted, leaf_answers, left_children
+from puforest.export._trees import feature_names, fitted, leaf_answers
 
 if TYPE_CHECKING:
     import onnx
@@ -132,7 +132,7 @@ def _ensemble(onnx: Any, model: PUClassifier, within: np.dtype[Any]) -> dict[str
     """
     forest = model._forest
     is_leaf, root = forest.is_leaf, forest.offset[:-1]
-    left = left_children(forest)
+    left = forest.left_children()
     inner, leaves = np.flatnonzero(~is_leaf), np.flatnonzero(is_leaf)
     number = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(~is_leaf)) - 1
     n_unused = _first_leaf(left[root[~is_leaf[root]]], number, is_leaf)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest._model import Forest
-from puforest.export._trees import fitted, leaf_answers, left_children, levels
+from puforest.export._trees import fitted, leaf_answers
 
 # Weight of leaves without mass, as a share of all. SHAP divides by weights, so that 0 is not
 # possible; this one moves SHAP values by less than they are rounded.
@@ -74,9 +74,9 @@ def to_shap(model: Any) -> dict[str, Any]:
 
 def population_weights(forest: Forest) -> NDArray[np.float64]:
     """Masses W_u of all nodes, above 0, those of two children adding up to that of their parent."""
-    left = left_children(forest)
+    left = forest.left_children()
     total = np.repeat(forest.w_u[forest.offset[:-1]], np.diff(forest.offset))
     weight = np.maximum(forest.w_u, LEAST_WEIGHT * total)
-    for inner in reversed(list(levels(forest))):
+    for inner in reversed(list(forest.levels())):
         weight[inner] = weight[left[inner]] + weight[left[inner] + 1]
     return weight

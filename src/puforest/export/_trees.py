@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -35,21 +35,6 @@ def fitted(model: Any, function: str) -> PUClassifier:
 def leaf_answers(model: PUClassifier) -> NDArray[np.float64]:
     """What each node of all trees would answer as a leaf: its vote, 0 or 1, or its posterior."""
     return model._forest.answers(check.one_of("voting", model.voting, VOTINGS))
-
-
-def left_children(forest: Forest) -> NDArray[np.int64]:
-    """Left child of each node as an index into the arrays of all trees; -1 for leaves."""
-    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.offset))
-    return np.where(forest.is_leaf, -1, forest.left + forest.offset[tree])
-
-
-def levels(forest: Forest) -> Iterator[NDArray[np.int64]]:
-    """The inner nodes of all trees, one depth after another from the roots down."""
-    left = left_children(forest)
-    level = forest.offset[:-1]
-    while len(inner := level[left[level] >= 0]):
-        yield inner
-        level = np.concatenate([left[inner], left[inner] + 1])
 
 
 def single_tree(model: PUClassifier, tree: Any) -> Forest:
