@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from puforest.baselines import ElkanNotoClassifier, NaivePU, PUBagging, SpyTwoStep
@@ -151,9 +151,29 @@ def test_members_see_all_labelled_rows_and_as_many_others():
     X, labelled, _ = clouds("case-control", n=1000)
     for size, expected in ((None, 200), (70, 70), (0.5, 500)):
         bag = PUBagging(n_estimators=3, sample_size=size, random_state=0).fit(X, labelled)
-        seen = [tree.tree_.n_node_samples[0] for tree in bag.estimators_]
+        seen = [tree.tree_.weighted_n_node_samples[0] for tree in bag.estimators_]
         assert seen == [200 + expected] * 3
     assert len({tree.tree_.threshold[0] for tree in bag.estimators_}) > 1
+
+
+class TakesNoWeights(ExtraTreeClassifier):
+    def fit(self, X, y):
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
+def test_weights_stand_for_repeated_rows(scenario):
+    X, labelled, _ = clouds(scenario, n=500)
+    weighted, repeated = (
+        PUBagging(tree, n_estimators=5, sample_size=1.0, scenario=scenario, random_state=0).fit(
+            X, labelled
+        )
+        for tree in (ExtraTreeClassifier(), TakesNoWeights())
+    )
+    rows = [bag.estimators_[0].tree_.n_node_samples[0] for bag in (weighted, repeated)]
+    assert rows[0] < rows[1] == len(X)
+    assert_array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
+    assert_array_equal(weighted.oob_score_of_unlabelled_, repeated.oob_score_of_unlabelled_)
 
 
 def test_out_of_bag_scores_are_those_of_members_that_did_not_draw_the_row():

@@ -8,6 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import has_fit_parameter
 
 from puforest import _validation as check
 from puforest.baselines._base import (
@@ -36,7 +37,8 @@ class PUBagging(PUBaseline):
     ----------
     estimator : classifier, default=None
         A member; None is a decision tree. Probabilities are averaged, or votes where members have
-        no ``predict_proba``.
+        no ``predict_proba``. Rows drawn several times are given once, with a weight, to members
+        that take ``sample_weight``, and are repeated for others.
     n_estimators : int, default=100
         Number of members.
     sample_size : int, float or None, default=None
@@ -129,6 +131,7 @@ class PUBagging(PUBaseline):
         """
         member = self._wrapped()
         require_method(member, "predict_proba", "predict")
+        weighs = has_fit_parameter(member, "sample_weight")
         n_members = check.integer("n_estimators", self.n_estimators, 1)
         X, sample, prior = self._read(X, y)
         labelled, unlabelled = np.flatnonzero(sample.labelled), np.flatnonzero(~sample.labelled)
@@ -141,10 +144,15 @@ class PUBagging(PUBaseline):
             """A member, the unlabelled rows that it did not draw, and its scores of them."""
             rng = np.random.RandomState(seed)
             drawn = rng.randint(len(unlabelled), size=n_draws)
-            rows = np.concatenate([labelled, unlabelled[drawn]])
-            target = np.repeat([1, 0], [len(labelled), n_draws])
-            model = seeded(member, rng).fit(X[rows], target)
-            left_out = np.setdiff1d(np.arange(len(unlabelled)), drawn)
+            times = np.bincount(drawn, minlength=len(unlabelled))
+            left_out = np.flatnonzero(times == 0)
+            weights = {}
+            if weighs:
+                drawn = np.flatnonzero(times)
+                weights["sample_weight"] = np.append(np.ones(len(labelled)), times[drawn])
+            rows = np.append(labelled, unlabelled[drawn])
+            target = np.repeat([1, 0], [len(labelled), len(drawn)])
+            model = seeded(member, rng).fit(X[rows], target, **weights)
             if not len(left_out):
                 return model, left_out, np.empty(0)
             return model, left_out, positive_share(model, X_unlabelled[left_out])
