@@ -165,9 +165,14 @@ class TakesNoWeights(ExtraTreeClassifier):
 def test_weights_stand_for_repeated_rows(scenario):
     X, labelled, _ = clouds(scenario, n=500)
     weighted, repeated = (
-        PUBagging(tree, n_estimators=5, sample_size=1.0, scenario=scenario, random_state=0).fit(
-            X, labelled
-        )
+        PUBagging(
+            tree,
+            n_estimators=5,
+            sample_size=1.0,
+            oob_score=True,
+            scenario=scenario,
+            random_state=0,
+        ).fit(X, labelled)
         for tree in (ExtraTreeClassifier(), TakesNoWeights())
     )
     rows = [bag.estimators_[0].tree_.n_node_samples[0] for bag in (weighted, repeated)]
@@ -179,7 +184,8 @@ def test_weights_stand_for_repeated_rows(scenario):
 def test_out_of_bag_scores_are_those_of_members_that_did_not_draw_the_row():
     """A nearest neighbour knows the rows it has seen: it would call each unlabelled one 0."""
     X, labelled, y = clouds("case-control", n=1000)
-    bag = PUBagging(KNeighborsClassifier(1), n_estimators=20, random_state=0).fit(X, labelled)
+    bag = PUBagging(KNeighborsClassifier(1), n_estimators=20, oob_score=True, random_state=0)
+    bag.fit(X, labelled)
     score = bag.oob_score_of_unlabelled_
     assert_array_equal(np.isnan(score), labelled == 1)
     seen = bag.predict_proba(X)[:, 1]
@@ -190,6 +196,15 @@ def test_out_of_bag_scores_are_those_of_members_that_did_not_draw_the_row():
     # In-bag answers are 0: what is left is the out-of-bag answer times its frequency.
     frequency = (1 - 1 / 1000) ** 200
     assert_allclose(seen[unlabelled].mean(), frequency * score[unlabelled].mean(), rtol=0.02)
+
+
+def test_out_of_bag_scores_are_made_where_asked_for_or_needed():
+    X, labelled, _ = clouds("case-control", n=300)
+    bag = PUBagging(n_estimators=3, random_state=0)
+    kept = bag.set_params(oob_score=True).fit(X, labelled).oob_score_of_unlabelled_
+    assert not hasattr(bag.set_params(oob_score=False).fit(X, labelled), "oob_score_of_unlabelled_")
+    bag.set_params(prior=PRIOR).fit(X, labelled)
+    assert_array_equal(bag.oob_score_of_unlabelled_, kept)
 
 
 def test_bagging_is_the_same_on_any_number_of_threads():
@@ -228,6 +243,7 @@ def test_bagging_refuses():
         ({"n_estimators": 0}, ValueError, "n_estimators must be at least 1, got 0"),
         ({"sample_size": 1.5}, ValueError, "sample_size, given as a share"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be a number of threads"),
+        ({"oob_score": "yes"}, TypeError, "oob_score must be"),
         ({"sample_size": "all"}, TypeError, "sample_size must be"),
         ({"estimator": StandardScaler()}, TypeError, "estimator must be a classifier"),
     ):

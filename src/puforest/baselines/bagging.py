@@ -49,6 +49,9 @@ class PUBagging(PUBaseline):
         Share of positives in the population. With it, the threshold is the one that calls as many
         of the unlabelled rows positive as there are positives among them, by their out-of-bag
         scores. None leaves the threshold at one half.
+    oob_score : bool, default=False
+        Whether to score unlabelled rows by the members that did not draw them, which takes longer
+        than the fits where `sample_size` is small. Done in any case with a `prior`, which needs it.
     scenario : {"case-control", "single-training-set"}, default="case-control"
         How the rows came about.
     n_jobs : int or None, default=None
@@ -64,7 +67,7 @@ class PUBagging(PUBaseline):
         The members.
     oob_score_of_unlabelled_ : ndarray of shape (n_samples,)
         Mean score of each unlabelled row by the members that did not draw it; nan for those that
-        all drew, and for labelled rows, which all see.
+        all drew, and for labelled rows, which all see. Only with ``oob_score=True`` or a prior.
     threshold_ : float
         Mean score above which rows are called positive. ``predict_proba`` divides odds by those of
         the threshold, so that one half is where the answer changes.
@@ -103,6 +106,7 @@ class PUBagging(PUBaseline):
         n_estimators: int = 100,
         sample_size: int | float | None = None,
         prior: float | None = None,
+        oob_score: bool = False,
         scenario: str = "case-control",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -111,6 +115,7 @@ class PUBagging(PUBaseline):
         self.n_estimators = n_estimators
         self.sample_size = sample_size
         self.prior = prior
+        self.oob_score = oob_score
         self.scenario = scenario
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -133,19 +138,20 @@ class PUBagging(PUBaseline):
         require_method(member, "predict_proba", "predict")
         weighs = has_fit_parameter(member, "sample_weight")
         n_members = check.integer("n_estimators", self.n_estimators, 1)
+        oob_score = check.boolean("oob_score", self.oob_score)
         X, sample, prior = self._read(X, y)
+        scores_left_out = oob_score or prior is not None
         labelled, unlabelled = np.flatnonzero(sample.labelled), np.flatnonzero(~sample.labelled)
         n_draws = len(labelled)
         if self.sample_size is not None:
             n_draws = check.count_or_share("sample_size", self.sample_size, len(unlabelled), 1)
-        X_unlabelled = X[unlabelled]
 
         def fitted(seed: int) -> tuple[Any, NDArray[np.intp], Array]:
-            """A member, the unlabelled rows that it did not draw, and its scores of them."""
+            """A member, the unlabelled rows that it has to score, and its scores of them."""
             rng = np.random.RandomState(seed)
             drawn = rng.randint(len(unlabelled), size=n_draws)
             times = np.bincount(drawn, minlength=len(unlabelled))
-            left_out = np.flatnonzero(times == 0)
+            left_out = np.flatnonzero(times == 0) if scores_left_out else np.empty(0, np.intp)
             weights = {}
             if weighs:
                 drawn = np.flatnonzero(times)
@@ -155,7 +161,7 @@ class PUBagging(PUBaseline):
             model = seeded(member, rng).fit(X[rows], target, **weights)
             if not len(left_out):
                 return model, left_out, np.empty(0)
-            return model, left_out, positive_share(model, X_unlabelled[left_out])
+            return model, left_out, positive_share(model, X[unlabelled[left_out]])
 
         seeds = check.random_state(self.random_state).randint(MAX_SEED, size=n_members)
         total, count = np.zeros(len(unlabelled)), np.zeros(len(unlabelled))
@@ -166,11 +172,13 @@ class PUBagging(PUBaseline):
             self.estimators_.append(model)
             total[left_out] += score
             count[left_out] += 1
-        out_of_bag = np.full(len(unlabelled), np.nan)
-        np.divide(total, count, out=out_of_bag, where=count > 0)
-        self.oob_score_of_unlabelled_ = np.full(len(sample), np.nan)
-        self.oob_score_of_unlabelled_[unlabelled] = out_of_bag
+        self.__dict__.pop("oob_score_of_unlabelled_", None)
         self.threshold_ = 0.5
+        if scores_left_out:
+            out_of_bag = np.full(len(unlabelled), np.nan)
+            np.divide(total, count, out=out_of_bag, where=count > 0)
+            self.oob_score_of_unlabelled_ = np.full(len(sample), np.nan)
+            self.oob_score_of_unlabelled_[unlabelled] = out_of_bag
         if prior is not None:
             if not count.any():
                 raise ValueError(
