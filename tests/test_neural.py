@@ -367,6 +367,12 @@ def test_students_trust_the_rows_they_are_sure_of(self_pu):
         assert max(apart) > 0
 
 
+def test_teachers_do_not_average_a_student_that_has_learnt_nothing(self_pu):
+    X, labelled, y = clouds()
+    self_pu.set_params(epochs=1, batch_size=50, ema_decay=0.9999)
+    assert self_pu.fit(X, labelled).score(X, y) > 0.9
+
+
 @pytest.mark.parametrize(
     "params",
     [{"trusted_share": (0.1, 0.9)}, {"consistency": 30.0}, {"mutual": 10.0}, {"ema_decay": 0.5}],

@@ -77,7 +77,8 @@ class SelfPUTraining:
         done = number - 1
         if done in [round(share * self._epochs) for share in SELECTIONS] and done > 0:
             self._trusted = [self._chosen(k, done) for k in (0, 1)]
-        if done == round(TEACHERS_FROM * self._epochs):
+        # Not before the first epoch: averages with a student that knows nothing would hold it back.
+        if done == max(round(TEACHERS_FROM * self._epochs), 1):
             self.teachers = [self._teacher(net) for net in self.students]
         for optimizer in self._optimizers:
             for group in optimizer.param_groups:
