@@ -280,7 +280,7 @@ def test_importances_and_names(written):
     plain = forest(n_estimators=5).fit(X, y)
     with pytest.warns(UserWarning, match="fitted without feature names"):
         assert set(written(plain, table)["importances"]["names"]) == set(names)
-    assert "u" in written(plain, feature_names="uvw")["importances"]["names"]
+    assert "u" in written(plain, feature_names=list("uvw"))["importances"]["names"]
 
 
 def test_features_that_hardly_vary(written):
@@ -448,7 +448,7 @@ def test_json_is_plain():
         ({"X": None}, "y was given without X"),
         ({"y": None, "sample_weight": np.ones(3)}, "give y too"),
         ({"y": [0, 1]}, "y has 2 rows"),
-        ({"feature_names": ["a"]}, "feature_names has 1 names"),
+        ({"feature_names": ["a"]}, "feature_names must name the 3 features"),
         ({"cv": 200}, "too few for n_splits=200"),
         ({"path": "missing/r.html"}, "there is no folder"),
         ({"path": "."}, "is a folder"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest.forest import PUForestClassifier
 
@@ -124,11 +125,10 @@ def _important(model: PUClassifier) -> str:
     if not total > 0:
         return "no feature: no split reduces the risk"
     first = np.argsort(-reduction, kind="stable")[:MOST_FEATURES]
-    known = getattr(model, "feature_names_in_", None)
-    names = [f"x{i}" if known is None else printable(str(known[i])) for i in first]
+    names = check.feature_names(model)
     shares = [
-        f"{name} {100 * reduction[i] / total:.0f} %"
-        for i, name in zip(first, names, strict=True)
+        f"{printable(names[i])} {100 * reduction[i] / total:.0f} %"
+        for i in first
         if reduction[i] > 0
     ]
     return f"{', '.join(shares)} of the risk reduction"

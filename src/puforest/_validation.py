@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -182,6 +182,31 @@ def column_names(X: Any, n_features: int) -> list[str]:
     """Names of the columns of a table; "x0", "x1" and so on for what has none."""
     names = getattr(X, "columns", None)
     return [f"x{i}" for i in range(n_features)] if names is None else [str(name) for name in names]
+
+
+def feature_names(
+    estimator: Any, X: MatrixLike = None, *, given: Iterable[str] | None = None
+) -> list[str]:
+    """Names of the features: those given, those of the fit, or those of the columns of X."""
+    if given is not None:
+        return _given_names(given, estimator.n_features_in_)
+    if hasattr(estimator, "feature_names_in_"):
+        return [str(name) for name in estimator.feature_names_in_]
+    return column_names(X, estimator.n_features_in_)
+
+
+def _given_names(given: Iterable[str], n_features: int) -> list[str]:
+    if isinstance(given, str):
+        raise TypeError(f"feature_names must be a list of {n_features} strings, got {given!r}")
+    names = list(given)
+    if len(names) != n_features:
+        raise ValueError(
+            f"feature_names must name the {n_features} features of the model, got {len(names)}"
+        )
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"feature_names must be strings, got {name!r}: use str() on it")
+    return names
 
 
 def is_small_and_clean(X: Any, n_features: int) -> bool:

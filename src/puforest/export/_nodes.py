@@ -12,7 +12,6 @@ from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._describe import printable
 from puforest._model import LEAF
-from puforest.export._trees import feature_names as names_of
 from puforest.export._trees import single_tree
 from puforest.risk import posterior
 
@@ -53,7 +52,7 @@ class Reader:
         self._tree = single_tree(model, tree)
         n = model._forest.n_trees
         self.title = type(model).__name__ + (f", tree {tree} of 0 to {n - 1}" if n > 1 else "")
-        self._names = [printable(name) for name in names_of(model, feature_names)]
+        self._names = [printable(name) for name in check.feature_names(model, given=feature_names)]
         self._classes = [printable(str(label)) for label in model.classes_]
         self._deepest = check.optional_integer("max_depth", max_depth, 0, check.MAX_UINT32)
         self._digits = check.optional_integer("digits", digits, 1, ALL_DIGITS + 1)

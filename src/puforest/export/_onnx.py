@@ -26,7 +26,7 @@ from puforest._base import PUClassifier
 from puforest._extras import require
 from puforest.calibration import PUCalibratedClassifier
 from puforest.export._onnx_answers import Graph, answers_of_counts, answers_of_shares
-from puforest.export._trees import feature_names, fitted, leaf_answers
+from puforest.export._trees import fitted, leaf_answers
 
 if TYPE_CHECKING:
     import onnx
@@ -110,7 +110,7 @@ def to_onnx(
         {
             "puforest_version": version("puforest"),
             "estimator": type(model).__name__,
-            "feature_names": json.dumps(feature_names(forest)),
+            "feature_names": json.dumps(check.feature_names(forest)),
             "classes": json.dumps(forest.classes_.tolist()),
             "prior": repr(float(model.prior_)),
             "voting": forest.voting,

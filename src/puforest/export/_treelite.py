@@ -5,8 +5,9 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from puforest import _validation as check
 from puforest._extras import require
-from puforest.export._trees import feature_names, fitted, leaf_answers
+from puforest.export._trees import fitted, leaf_answers
 
 if TYPE_CHECKING:
     import treelite
@@ -63,7 +64,7 @@ def to_treelite(model: Any) -> treelite.Model:
         attributes={
             "puforest_version": version("puforest"),
             "estimator": type(estimator).__name__,
-            "feature_names": feature_names(estimator),
+            "feature_names": check.feature_names(estimator),
             "classes": estimator.classes_.tolist(),
             "prior": float(estimator.prior_),
             "voting": estimator.voting,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -45,20 +44,3 @@ def single_tree(model: PUClassifier, tree: Any) -> Forest:
         last = "0" if n == 1 else f"0 to {n - 1}"
         raise ValueError(f"tree must be the number of one of the trees, {last}, got {tree!r}")
     return model._forest.tree(t)
-
-
-def feature_names(model: PUClassifier, given: Iterable[str] | None = None) -> list[str]:
-    """Names as given, or those of the fit, or x0, x1 and so on."""
-    n = model._forest.n_features
-    if given is None:
-        known = getattr(model, "feature_names_in_", None)
-        return [f"x{i}" for i in range(n)] if known is None else [str(name) for name in known]
-    if isinstance(given, str):
-        raise TypeError(f"feature_names must be a list of {n} strings, got {given!r}")
-    names = list(given)
-    if len(names) != n:
-        raise ValueError(f"feature_names must name the {n} features of the model, got {len(names)}")
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"feature_names must be strings, got {name!r}: use str() on it")
-    return names

@@ -77,13 +77,6 @@ class FeatureImportances:
         return "\n".join(lines)
 
 
-def feature_names(estimator: Any, X: check.MatrixLike = None) -> list[str]:
-    """Names of the features that an estimator was fitted with, or of the columns of X."""
-    if hasattr(estimator, "feature_names_in_"):
-        return [str(name) for name in estimator.feature_names_in_]
-    return check.column_names(X, estimator.n_features_in_)
-
-
 def refuse_other_tables(X: check.MatrixLike) -> None:
     """Refuse tables whose columns scikit-learn's inspection would lose the names of."""
     if hasattr(X, "columns") and not hasattr(X, "iloc"):
@@ -146,7 +139,7 @@ def importances(
         mean = trees.importances(grown.risk, grown.loss, normalized=normalized)
         chosen = np.argsort(-mean, kind="stable")[: check.integer("top", top, 1)]
     values = trees.importances_by_tree(grown.risk, grown.loss, chosen, normalized=normalized)
-    names = feature_names(model)
+    names = check.feature_names(model)
     kind = "normalized risk reduction by tree" if normalized else "risk reduction by tree"
     return FeatureImportances(values, [names[i] for i in chosen], kind)
 
@@ -225,5 +218,5 @@ def permutation_importance(
     )
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     return FeatureImportances(
-        result.importances.T, feature_names(estimator, X), f"loss of {name} when shuffled"
+        result.importances.T, check.feature_names(estimator, X), f"loss of {name} when shuffled"
     )

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from puforest import _validation as check
 from puforest._sample import pu_sample
-from puforest.inspection._importances import feature_names, refuse_other_tables
+from puforest.inspection._importances import refuse_other_tables
 
 KINDS = ("average", "individual", "both")
 
@@ -102,7 +102,7 @@ def partial_dependence(
     """
     check_is_fitted(estimator)
     check.one_of("kind", kind, KINDS)
-    names = feature_names(estimator, X)
+    names = check.feature_names(estimator, X)
     refuse_other_tables(X)
     if not hasattr(X, "columns"):
         with check.data_errors("X"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import platform
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ import puforest
 from puforest._base import PUClassifier
 from puforest._model import LEAF, Forest
 from puforest.inspection import importances, partial_dependence
-from puforest.inspection._importances import feature_names as names_of
 from puforest.report._subject import Subject
 from puforest.risk import posterior
 
@@ -30,19 +28,6 @@ MOST_IMPORTANCES = 20
 MOST_DEPENDENCES = 6
 MOST_ROWS = 500  # whose answers are averaged at each value of a feature
 GRID = 30
-
-
-def checked_names(given: Sequence[Any] | None, model: PUClassifier, X: Any) -> list[str]:
-    """Names of the features: those given, those of the fit, or those of the columns of X."""
-    if given is None:
-        return names_of(model, X)
-    names = [str(name) for name in given]
-    if len(names) != model.n_features_in_:
-        raise ValueError(
-            f"feature_names has {len(names)} names, but the model was fitted to "
-            f"{model.n_features_in_} features"
-        )
-    return names
 
 
 def most_important(model: PUClassifier, n: int) -> list[int]:

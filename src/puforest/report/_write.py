@@ -16,7 +16,6 @@ from puforest import _validation as check
 from puforest._files import require_place, written_whole
 from puforest.prior import PriorEstimate
 from puforest.report._collect import collect, find_prior
-from puforest.report._model_part import checked_names
 from puforest.report._page import page
 from puforest.report._rows import LabelledRows, judge, labelled_rows
 from puforest.report._subject import Subject, subject_of
@@ -103,7 +102,7 @@ def write_report(
     file = Path(path)
     _require_free(file, check.boolean("overwrite", overwrite))
     check.integer("n_simulations", n_simulations, 0)
-    names = checked_names(feature_names, model, X)
+    names = check.feature_names(model, X, given=feature_names)
     table = None if X is None else _table(model, X)
     rows = _judging_rows(subject, table, y, sample_weight, propensity)
     rng = check.random_state(random_state)
