@@ -9,8 +9,9 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from rich.markup import escape
@@ -90,22 +91,27 @@ def command(*examples: str) -> Callable[[Run], Run]:
     """Make a function a command; its first argument is the `Say` that talks to the user.
 
     What it returns is printed with ``--json``. Options that all commands have are added to its
-    own. Its help is the docstring, with examples of use.
+    own; an argument that is a dataclass stands for several, one a field. Its help is the
+    docstring, with examples of use.
     """
     return functools.partial(_add, examples)
 
 
 def _add(examples: Sequence[str], run: Run) -> Run:
     own = list(inspect.signature(run, eval_str=True).parameters.values())[1:]
-    common = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
-        for name, kind in COMMON.items()
-    ]
+    groups: dict[str, Any] = {p.name: p.annotation for p in own if is_dataclass(p.annotation)}
+    options = [p for p in own if p.name not in groups]
+    for group in groups.values():
+        kinds = get_type_hints(group, include_extras=True)
+        options += [_option(f.name, f.default, kinds[f.name]) for f in fields(group)]
+    options += [_option(name, False, kind) for name, kind in COMMON.items()]
 
     @functools.wraps(run)
     def wrapped(**values: Any) -> None:
         json, quiet, verbose, debug = (values.pop(name) for name in COMMON)
         say = Say(json=json, quiet=quiet, verbose=verbose)
+        for name, group in groups.items():
+            values[name] = group(**{f.name: values.pop(f.name) for f in fields(group)})
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
             say.warning(str(message))
@@ -125,10 +131,14 @@ def _add(examples: Sequence[str], run: Run) -> Run:
             fail(str(error) or type(error).__name__)
             raise typer.Exit(EXIT_ERROR) from error
 
-    wrapped.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {p.name: p.annotation for p in [*own, *common]}
+    wrapped.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {p.name: p.annotation for p in options}
     app.command(run.__name__, help=_help(run, examples))(wrapped)
     return run
+
+
+def _option(name: str, default: Any, kind: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 def _help(run: Run, examples: Sequence[str]) -> str:

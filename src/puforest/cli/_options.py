@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -137,17 +138,28 @@ NoHeader = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
 
 
-def opened(
-    path: Path,
-    format: FileFormat | None,  # noqa: A002
-    delimiter: str | None,
-    decimal: str,
-    encoding: str,
-    no_header: bool,
-) -> Source:
-    """The table that the options are about."""
-    text = TextOptions(delimiter, decimal, encoding, not no_header)
-    return open_table(path, format=format, text=text)
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read: the options of all commands that read a table."""
+
+    format: Format = None
+    delimiter: Delimiter = None
+    decimal: Decimal = "."
+    encoding: Encoding = "utf-8"
+    no_header: NoHeader = False
+
+    def open(self, path: Path) -> Source:
+        """The table that the options are about."""
+        text = TextOptions(self.delimiter, self.decimal, self.encoding, not self.no_header)
+        return open_table(path, format=self.format, text=text)
+
+    def given(self) -> list[str]:
+        """Those that are not left as they are."""
+        return [
+            "--" + option.name.replace("_", "-")
+            for option in fields(self)
+            if getattr(self, option.name) != option.default
+        ]
 
 
 def n_jobs(threads: int | None) -> int:

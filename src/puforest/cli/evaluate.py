@@ -24,6 +24,7 @@ from puforest.metrics import ClassificationReport
 )
 def evaluate(
     say: Say,
+    reading: o.Reading,
     model: o.ModelFile,
     data: o.Data,
     label: o.Label = None,
@@ -50,11 +51,6 @@ def evaluate(
         typer.Option("--scenario", help="How these rows came about; that of the model."),
     ] = None,
     threads: o.Threads = None,
-    format: o.Format = None,  # noqa: A002
-    delimiter: o.Delimiter = None,
-    decimal: o.Decimal = ".",
-    encoding: o.Encoding = "utf-8",
-    no_header: o.NoHeader = False,
 ) -> dict[str, Any]:
     """Estimate how good a model is, from positive and unlabelled rows that it has not seen.
 
@@ -63,7 +59,7 @@ def evaluate(
     positive, that of all rows, and the prior.
     """
     forest = o.load_for(model, threads)
-    source = o.opened(data, format, delimiter, decimal, encoding, no_header)
+    source = reading.open(data)
     name = label_column(source, label)
     others = [name] if truth is None else [name, truth]
     if truth is not None:

@@ -35,6 +35,7 @@ MODELS = {"extra-trees": PUExtraTreesClassifier, "random-forest": PURandomForest
 )
 def fit(
     say: Say,
+    reading: o.Reading,
     data: o.Data,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to write the model, such as model.puf.")
@@ -113,11 +114,6 @@ def fit(
     ] = False,
     seed: o.Seed = 0,
     threads: o.Threads = None,
-    format: o.Format = None,  # noqa: A002
-    delimiter: o.Delimiter = None,
-    decimal: o.Decimal = ".",
-    encoding: o.Encoding = "utf-8",
-    no_header: o.NoHeader = False,
     force: o.Force = False,
 ) -> dict[str, Any]:
     """Learn which unlabelled rows are positive, and write a model.
@@ -130,7 +126,7 @@ def fit(
     """
     started = time.perf_counter()
     refuse_existing(output, force=force)
-    source = o.opened(data, format, delimiter, decimal, encoding, no_header)
+    source = reading.open(data)
     table = read_pu(
         source, label=label, positive=positive, features=features or [], drop=drop or []
     )

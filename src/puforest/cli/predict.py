@@ -34,6 +34,7 @@ STANDARD_OUTPUT = Path("-")
 )
 def predict(
     say: Say,
+    reading: o.Reading,
     model: o.ModelFile,
     data: Annotated[
         Path, typer.Argument(metavar="DATA", help="Table of rows to score, of any size.")
@@ -71,11 +72,6 @@ def predict(
         ),
     ] = None,
     threads: o.Threads = None,
-    format: o.Format = None,  # noqa: A002
-    delimiter: o.Delimiter = None,
-    decimal: o.Decimal = ".",
-    encoding: o.Encoding = "utf-8",
-    no_header: o.NoHeader = False,
     force: o.Force = False,
 ) -> dict[str, Any]:
     """Score new rows with a model, batch by batch: files may be larger than memory.
@@ -91,7 +87,7 @@ def predict(
     if not printed:
         refuse_existing(output, force=force)
     forest = o.load_for(model, threads)
-    source = o.opened(data, format, delimiter, decimal, encoding, no_header)
+    source = reading.open(data)
     kept = list(dict.fromkeys(source.names if keep_all else keep or []))
     source.require(kept, "--keep")
     taken = [name for name in kept if name in (SCORE, PREDICTED)]

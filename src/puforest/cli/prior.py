@@ -25,6 +25,7 @@ Method = Enum("Method", {name: name for name in METHODS}, type=str)  # type: ign
 )
 def prior(
     say: Say,
+    reading: o.Reading,
     data: o.Data,
     label: o.Label = None,
     positive: o.Positive = None,
@@ -40,18 +41,13 @@ def prior(
     ] = None,
     scenario: o.ScenarioOption = "case-control",
     seed: o.Seed = 0,
-    format: o.Format = None,  # noqa: A002
-    delimiter: o.Delimiter = None,
-    decimal: o.Decimal = ".",
-    encoding: o.Encoding = "utf-8",
-    no_header: o.NoHeader = False,
 ) -> dict[str, Any]:
     """Estimate the share of positives in the population, with an interval.
 
     Where two methods that work differently agree, believe them. Where they do not, take the
     larger for a bound.
     """
-    source = o.opened(data, format, delimiter, decimal, encoding, no_header)
+    source = reading.open(data)
     table = read_pu(
         source, label=label, positive=positive, features=features or [], drop=drop or []
     )

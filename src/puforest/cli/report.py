@@ -22,6 +22,7 @@ from puforest.cli.tables import read_pu, refuse_existing
 )
 def report(
     say: Say,
+    reading: o.Reading,
     model: o.ModelFile,
     data: Annotated[
         Path | None,
@@ -49,11 +50,6 @@ def report(
     title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
     seed: o.Seed = 0,
     threads: o.Threads = None,
-    format: o.Format = None,  # noqa: A002
-    delimiter: o.Delimiter = None,
-    decimal: o.Decimal = ".",
-    encoding: o.Encoding = "utf-8",
-    no_header: o.NoHeader = False,
     force: o.Force = False,
 ) -> dict[str, Any]:
     """Write one HTML page about a model that needs nothing else to be read.
@@ -67,7 +63,7 @@ def report(
     fitted = o.load_for(model, threads)
     X = y = None
     if data is not None:
-        source = o.opened(data, format, delimiter, decimal, encoding, no_header)
+        source = reading.open(data)
         columns = match_columns(fitted, source, [label] if label else [])
         table = read_pu(source, label=label, positive=positive, features=columns.features, drop=[])
         _understood.tell(say, source, table, str(known_scenario(fitted)))
@@ -80,13 +76,8 @@ def report(
             "--positive": positive,
             "--held-out": held_out,
             "--folds": folds,
-            "--format": format,
-            "--delimiter": delimiter,
-            "--decimal": decimal != ".",
-            "--encoding": encoding != "utf-8",
-            "--no-header": no_header,
         }
-        given = [option for option, value in about_data.items() if value]
+        given = [option for option, value in about_data.items() if value] + reading.given()
         if given:
             raise ValueError(
                 f"without DATA there is no use for {', '.join(given)}: name the file after the "
