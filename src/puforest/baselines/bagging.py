@@ -43,7 +43,7 @@ class PUBagging(PUBaseline):
         Number of members.
     sample_size : int, float or None, default=None
         Unlabelled rows that a member draws, with replacement: a number, a share of them, or (None)
-        as many as there are labelled rows. ``PUBagging(ExtraTreesClassifier(), sample_size=1.0)``
+        as many as there are labelled rows. ``PUBagging(ExtraTreeClassifier(), sample_size=1.0)``
         is PUBaggingET of the paper that the forests are from.
     prior : float or None, default=None
         Share of positives in the population. With it, the threshold is the one that calls as many
