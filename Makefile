@@ -9,7 +9,7 @@ CPP := $(wildcard core/src/* core/include/puforest/* core/tests/*)
 PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 
 .PHONY: demo test test-python test-core lint format coverage clean
-.PHONY: fuzz-models reproduce figures leaderboard
+.PHONY: fuzz-models reproduce leaderboard
 .PHONY: bench bench-report bench-scale bench-track bench-prior bench-calibration bench-propensity
 
 demo: $(VENV)/installed
@@ -61,15 +61,15 @@ coverage: $(VENV)/installed-dev
 fuzz-models: $(VENV)/installed-dev
 	$(BIN)/python -W error tests/fuzz_model_files.py $(ARGS)
 
-# The tables of the paper again, beside its numbers; ARGS="--tables tree_methods" runs one of them.
-# Goes on where an earlier run stopped.
+# The paper's tables and figures again, beside its numbers; ARGS="--only tree_methods" runs one of
+# them. Goes on where an earlier run stopped.
 DATA ?= $(PUFOREST_DATA)
 reproduce: $(VENV)/installed-experiments
 	$(BIN)/python experiments/reproduce.py $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-# Its figures; and methods over data sets, scenarios and numbers of labelled rows.
-figures leaderboard: %: $(VENV)/installed-experiments
-	$(BIN)/python experiments/$*.py $(if $(DATA),--data "$(DATA)") $(ARGS)
+# Methods over data sets, scenarios and numbers of labelled rows.
+leaderboard: $(VENV)/installed-experiments
+	$(BIN)/python experiments/leaderboard.py $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 # puforest beside others, taking turns; DATA is the folder of the published data sets. Goes on where
 # an earlier run stopped. ARGS go to the script.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
+from figures import Picture
 from harness import Results
 from tables import LEAST, MEASURES, SDS, Cell, Table, reversed_pairs
 
@@ -14,6 +15,7 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { padding: .3rem .7rem; border-bottom: 1px solid #8884; text-align: right; }
 th:first-child, td:first-child { text-align: left; }
+img { max-width: 100%; background: #fff; }
 .apart { background: #d9730d33; }
 .quiet { opacity: .65; }
 """
@@ -97,8 +99,8 @@ RULE = (
 )
 
 
-def markdown(tables: list[Table], results: Results) -> str:
-    parts = ["# The paper's tables, run again", setups(results), RULE]
+def markdown(tables: list[Table], results: Results, pictures: list[Picture]) -> str:
+    parts = ["# The paper, run again", setups(results), RULE]
     for table in tables:
         parts.append(f"## {table.title}")
         for measure in table.paper:
@@ -111,12 +113,14 @@ def markdown(tables: list[Table], results: Results) -> str:
             parts.append("\n".join(lines))
         if remarks := about(table, results):
             parts.append("\n".join(f"- {remark}" for remark in remarks))
+    for picture in pictures:
+        parts += [f"## {picture.title}", f"![{picture.title}]({picture.file})", picture.text]
     return "\n\n".join(parts) + "\n"
 
 
-def page(tables: list[Table], results: Results) -> str:
+def page(tables: list[Table], results: Results, pictures: list[Picture]) -> str:
     e = html.escape
-    body = ["<h1>The paper's tables, run again</h1>", f"<p>{e(setups(results))}</p>"]
+    body = ["<h1>The paper, run again</h1>", f"<p>{e(setups(results))}</p>"]
     body.append(f"<p>{e(RULE)}</p>")
     for table in tables:
         body.append(f"<h2>{e(table.title)}</h2>")
@@ -133,12 +137,16 @@ def page(tables: list[Table], results: Results) -> str:
             body.append("</table>")
         remarks = "".join(f"<li>{e(r)}</li>" for r in about(table, results))
         body.append(f"<ul>{remarks}</ul>" if remarks else "")
+    for picture in pictures:
+        title = e(picture.title)
+        body.append(f'<h2>{title}</h2><img src="{e(picture.file)}" alt="{title}">')
+        body.append(f"<p>{e(picture.text)}</p>")
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         f"<title>The paper, run again</title><style>{STYLE}</style>{''.join(body)}</html>\n"
     )
 
 
-def write(tables: list[Table], results: Results, folder: Path) -> None:
-    (folder / "report.md").write_text(markdown(tables, results), encoding="utf-8")
-    (folder / "report.html").write_text(page(tables, results), encoding="utf-8")
+def write(tables: list[Table], results: Results, pictures: list[Picture], folder: Path) -> None:
+    for name, text in (("report.md", markdown), ("report.html", page)):
+        (folder / name).write_text(text(tables, results, pictures), encoding="utf-8")

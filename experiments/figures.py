@@ -1,52 +1,103 @@
-"""The paper's figures again: importances on UNSW-NB15 and MNIST, and progressive selection.
+"""Figures of the paper: what to fit for each, kept part by part, and how it is drawn.
 
-What a picture shows is kept as CSV beside it, so that pictures are drawn again without a fit.
-
-    python experiments/figures.py --data FOLDER
+A figure is a file in `paper/figures`. Its parts, a draw or a digit each, are kept as lines of CSV,
+so that a killed run goes on where it was, and pictures are drawn again without a fit.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-from collections.abc import Callable, Sequence
+import time
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from data import Split, load
+from data import Split
+from harness import Lines, machine, versions
 from scipy.stats import spearmanr
+from tqdm import tqdm
 
 from puforest import PUExtraTreesClassifier
 from puforest.datasets import make_pu
 from puforest.inspection import feature_selection_curve
 
-N_LABELLED = 1000
-DRAWS = 5
+# What stands in a line before its values.
+ABOUT = ("part", "what", "seconds", "machine", "versions", "differs")
+COLOURS = {"of the risk": "#0b6e99", "of Gini": "#d9730d"}
 
 
-def kept(path: Path, make: Callable[[], np.ndarray], header: str) -> np.ndarray:
-    """A table from its file, or made and written there."""
-    if not path.exists():
-        part = path.with_suffix(".part")
-        np.savetxt(part, make(), delimiter=",", header=header, comments="", fmt="%.9g")
-        part.rename(path)
-    return np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
+@dataclass(frozen=True)
+class Figure:
+    """A figure to make, as its file says."""
+
+    name: str
+    title: str
+    kind: str
+    dataset: str
+    draws: int = 1
+    n_labelled: int = 1000  # the paper's
+    normalized: bool = False
+    step: int = 1
+    paper_area: float | None = None
+
+    @classmethod
+    def read(cls, path: Path) -> Figure:
+        return cls(name=path.stem, **tomllib.loads(path.read_text()))
 
 
-def importances_of_both(
-    X: np.ndarray, y: np.ndarray, threads: int, *, normalized: bool = False, draws: int = 1
-) -> np.ndarray:
-    """Importances of PU ET and of PN ET, each the mean over draws that adds up to 1."""
-    rows = []
-    for draw in range(draws):
-        X_pu, labelled = make_pu(X, y, n_labeled=min(N_LABELLED, int(y.sum())), random_state=draw)
-        pu = PUExtraTreesClassifier(float(y.mean()), random_state=draw, n_jobs=threads)
-        pn = PUExtraTreesClassifier(risk="pn", random_state=draw, n_jobs=threads)
-        name = "normalized_feature_importances_" if normalized else "feature_importances_"
-        rows.append([getattr(pu.fit(X_pu, labelled), name), getattr(pn.fit(X, y), name)])
-    mean = np.mean(rows, axis=0)
-    return mean / np.abs(mean).sum(axis=1, keepdims=True)
+@dataclass(frozen=True)
+class Kept:
+    """The lines of a figure that are there: values by part, what they are of, and column."""
+
+    columns: list[str]
+    parts: dict[int, dict[str, np.ndarray]]
+    differs: str
+
+    @classmethod
+    def read(cls, figure: Figure, folder: Path) -> Kept:
+        lines = Lines(folder / f"{figure.name}.csv").lines()
+        columns = [name for name in (lines[0] if lines else {}) if name not in ABOUT]
+        parts: dict[int, dict[str, np.ndarray]] = {}
+        for line in lines:
+            values = np.array([float(line[name]) for name in columns])
+            parts.setdefault(int(line["part"]), {})[line["what"]] = values
+        return cls(columns, parts, lines[0]["differs"] if lines else "")
+
+    def mean(self, what: str) -> np.ndarray:
+        """Over the parts."""
+        return np.mean([rows[what] for rows in self.parts.values()], axis=0)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What a report shows of a figure."""
+
+    title: str
+    file: str
+    text: str
+
+
+def save(drawing: Any, path: Path) -> None:
+    """Write a picture, the same bytes for the same picture, and be done with it."""
+    with plt.rc_context({"svg.hashsalt": path.stem}):
+        drawing.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
+    plt.close(drawing)
+
+
+# Importances: of PU ET and PN ET, each divided by its sum
+
+
+def importances(figure: Figure, X: np.ndarray, y: np.ndarray, draw: int, threads: int) -> Any:
+    n_labelled = min(figure.n_labelled, int(y.sum()))
+    X_pu, labelled = make_pu(X, y, n_labeled=n_labelled, random_state=draw)
+    pu = PUExtraTreesClassifier(float(y.mean()), random_state=draw, n_jobs=threads)
+    pn = PUExtraTreesClassifier(risk="pn", random_state=draw, n_jobs=threads)
+    name = "normalized_feature_importances_" if figure.normalized else "feature_importances_"
+    found = {"PU": getattr(pu.fit(X_pu, labelled), name), "PN": getattr(pn.fit(X, y), name)}
+    return {what: values / np.abs(values).sum() for what, values in found.items()}
 
 
 def likeness(pu: np.ndarray, pn: np.ndarray) -> float:
@@ -54,127 +105,174 @@ def likeness(pu: np.ndarray, pn: np.ndarray) -> float:
     return float(spearmanr(pu, pn).statistic)
 
 
-def unsw_importances(data: Split, out: Path, threads: int) -> str:
+def fit_importances(figure: Figure, data: Split, part: int, threads: int) -> Any:
+    return data.feature_names, importances(figure, data.X, data.y, part, threads)
+
+
+def draw_importances(figure: Figure, kept: Kept, path: Path) -> Picture:
     """PU beside PN, features by their importance under PN."""
-    table = kept(
-        out / "unsw_importances.csv",
-        lambda: importances_of_both(data.X, data.y, threads, draws=DRAWS).T,
-        "pu,pn",
-    )
-    order = np.argsort(table[:, 1])
-    figure, panels = plt.subplots(1, 2, figsize=(9, 7), sharey=True, layout="constrained")
-    for ax, values, title in zip(panels, table.T, ("PU ET, nnPU", "PN ET"), strict=True):
-        ax.barh(np.arange(len(order)), values[order], color="#0b6e99")
+    pu, pn = kept.mean("PU"), kept.mean("PN")
+    order = np.argsort(pn)
+    drawing, panels = plt.subplots(1, 2, figsize=(9, 7), sharey=True, layout="constrained")
+    for ax, values, title in zip(panels, (pu, pn), ("PU ET, nnPU", "PN ET"), strict=True):
+        ax.barh(np.arange(len(order)), values[order], color=COLOURS["of the risk"])
         ax.set(title=title, xlabel="share of the risk reduction")
-        ax.set_yticks(np.arange(len(order)), [data.feature_names[i] for i in order], fontsize=7)
+        ax.set_yticks(np.arange(len(order)), [kept.columns[i] for i in order], fontsize=7)
         ax.spines[["top", "right"]].set_visible(False)
-    figure.suptitle("UNSW-NB15" + (", not the rows of the paper" if data.differs else ""))
-    figure.savefig(out / "unsw_importances.svg")
-    plt.close(figure)
-    return (
-        "## Importances on UNSW-NB15\n\n![](unsw_importances.svg)\n\n"
-        f"Mean over {DRAWS} draws. Rank correlation of PU with PN: {likeness(*table.T):.2f}."
+    save(drawing, path.with_suffix(".svg"))
+    return Picture(
+        figure.title,
+        path.with_suffix(".svg").name,
+        f"Mean over {len(kept.parts)} draws. Rank correlation of PU with PN: "
+        f"{likeness(pu, pn):.2f}.",
     )
 
 
-def mnist_maps(data: Split, out: Path, threads: int, *, normalized: bool) -> str:
-    """A digit against the others: PU above, PN below."""
-    name = "mnist_maps_normalized" if normalized else "mnist_maps"
+def fit_map(figure: Figure, data: Split, part: int, threads: int) -> Any:
+    """One digit against the others."""
+    assert data.original is not None
+    digit = (data.original == part).astype(int)
+    return data.feature_names, importances(figure, data.X, digit, 0, threads)
 
-    def make() -> np.ndarray:
-        return np.concatenate(
-            [
-                importances_of_both(
-                    data.X, (data.original == d).astype(int), threads, normalized=normalized
-                )
-                for d in range(10)
-            ]
-        )
 
-    table = kept(out / f"{name}.csv", make, ",".join(f"p{i}" for i in range(data.X.shape[1])))
-    figure, panels = plt.subplots(2, 10, figsize=(13, 3.2), layout="constrained")
-    for digit in range(10):
-        for row, kind in enumerate(("PU", "PN")):
-            ax = panels[row, digit]
-            ax.imshow(table[2 * digit + row].reshape(28, 28), cmap="magma")
+def draw_maps(figure: Figure, kept: Kept, path: Path) -> Picture:
+    """A column for each digit: PU above, PN below."""
+    side = int(np.sqrt(len(kept.columns)))
+    drawing, panels = plt.subplots(
+        2, len(kept.parts), figsize=(13, 3.2), layout="constrained", squeeze=False
+    )
+    for column, (digit, rows) in enumerate(sorted(kept.parts.items())):
+        for row, what in enumerate(("PU", "PN")):
+            ax = panels[row, column]
+            ax.imshow(rows[what].reshape(side, side), cmap="magma")
             ax.set(title=str(digit) if row == 0 else "", xticks=[], yticks=[])
-            if digit == 0:
-                ax.set_ylabel(kind)
-    figure.savefig(out / f"{name}.png", dpi=110)
-    plt.close(figure)
-    kind = "Normalised importances" if normalized else "Importances"
-    alike = [likeness(*table[2 * digit : 2 * digit + 2]) for digit in range(10)]
+            if column == 0:
+                ax.set_ylabel(what)
+    save(drawing, path.with_suffix(".png"))
+    alike = [likeness(rows["PU"], rows["PN"]) for rows in kept.parts.values()]
+    table = np.array([values for rows in kept.parts.values() for values in rows.values()])
     important = (table > 0.1 * table.max(axis=1, keepdims=True)).sum(axis=1).mean()
-    return (
-        f"## {kind} of pixels of MNIST\n\n![]({name}.png)\n\nEach digit against the others; "
-        f"lighter is more. Rank correlation of PU with PN: {min(alike):.2f} to {max(alike):.2f}. "
-        f"Pixels with more than a tenth of the largest importance, mean over all maps: "
-        f"{important:.0f}."
+    return Picture(
+        figure.title,
+        path.with_suffix(".png").name,
+        f"Each digit against the others; lighter is more. Rank correlation of PU with PN: "
+        f"{min(alike):.2f} to {max(alike):.2f}. Pixels with more than a tenth of the largest "
+        f"importance, mean over all maps: {important:.0f}.",
     )
 
 
-def progressive_selection(data: Split, out: Path, threads: int) -> str:
+# Progressive selection
+
+
+def fit_selection(figure: Figure, data: Split, part: int, threads: int) -> Any:
     """Accuracy with the best features by risk reduction, and by Gini reduction on P against U."""
+    X, labelled = make_pu(data.X, data.y, n_labeled=figure.n_labelled, random_state=part)
+    forest = PUExtraTreesClassifier(float(data.y.mean()), random_state=part, n_jobs=threads)
+    gini = PUExtraTreesClassifier(risk="pn", random_state=part, n_jobs=threads)
+    orders = {
+        "risk reduction": "risk-reduction",
+        "Gini reduction": gini.fit(X, labelled).feature_importances_,
+    }
+    curves = {
+        what: feature_selection_curve(
+            forest,
+            X,
+            labelled,
+            X_test=data.X_test,
+            y_test=data.y_test,
+            steps=list(range(1, data.X.shape[1] + 1, figure.step)),
+            order_by=order,
+            random_state=part,
+        )
+        for what, order in orders.items()
+    }
+    columns = [str(n) for n in curves["risk reduction"].n_features]
+    return columns, {what: curve.mean for what, curve in curves.items()}
 
-    def make() -> np.ndarray:
-        curves = []
-        for draw in range(DRAWS):
-            X, labelled = make_pu(data.X, data.y, n_labeled=N_LABELLED, random_state=draw)
-            forest = PUExtraTreesClassifier(float(data.y.mean()), random_state=draw, n_jobs=threads)
-            gini = PUExtraTreesClassifier(risk="pn", random_state=draw, n_jobs=threads)
-            by_gini = gini.fit(X, labelled).feature_importances_
-            for order in ("risk-reduction", by_gini):
-                curve = feature_selection_curve(
-                    forest,
-                    X,
-                    labelled,
-                    X_test=data.X_test,
-                    y_test=data.y_test,
-                    steps=list(range(1, data.X.shape[1] + 1, 2)),
-                    order_by=order,
-                    random_state=draw,
-                )
-                curves.append(curve.mean)
-        risk, gini = np.mean(curves[::2], axis=0), np.mean(curves[1::2], axis=0)
-        return np.column_stack([curve.n_features, risk, gini])
 
-    table = kept(out / "progressive_selection.csv", make, "features,risk_reduction,gini")
-    figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-    ax.plot(table[:, 0], 100 * table[:, 1], color="#0b6e99", label="risk reduction")
-    ax.plot(table[:, 0], 100 * table[:, 2], color="#d9730d", label="Gini reduction, P against U")
-    ax.set(title="UNSW-NB15: the best features only", xlabel="features", ylabel="accuracy, %")
+def draw_selection(figure: Figure, kept: Kept, path: Path) -> Picture:
+    features = np.array([int(n) for n in kept.columns])
+    risk, gini = kept.mean("risk reduction"), kept.mean("Gini reduction")
+    drawing, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+    ax.plot(features, 100 * risk, color=COLOURS["of the risk"], label="risk reduction")
+    ax.plot(features, 100 * gini, color=COLOURS["of Gini"], label="Gini reduction, P against U")
+    ax.set(xlabel="features", ylabel="accuracy, %")
     ax.legend(frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
-    figure.savefig(out / "progressive_selection.svg")
-    plt.close(figure)
-    area = np.trapezoid(table[:, 1] - table[:, 2], table[:, 0])
-    return (
-        "## The best features only, on UNSW-NB15\n\n![](progressive_selection.svg)\n\n"
-        f"Mean over {DRAWS} draws. Area between the curves, in accuracy as a share of 1 times "
-        f"number of features: {area:+.2f} in favour of risk reduction; the paper has 0.84."
+    save(drawing, path.with_suffix(".svg"))
+    area = np.trapezoid(risk - gini, features)
+    paper = "" if figure.paper_area is None else f"; the paper has {figure.paper_area:g}"
+    return Picture(
+        figure.title,
+        path.with_suffix(".svg").name,
+        f"Mean over {len(kept.parts)} draws. Area between the curves, in accuracy as a share of 1 "
+        f"times number of features: {area:+.2f} in favour of risk reduction{paper}.",
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="folder of the data sets; or PUFOREST_DATA")
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
-    out = Path(__file__).parent / "paper" / "results"
-    parser.add_argument("--out", type=Path, default=out, help="folder of the pictures")
-    args = parser.parse_args(arguments)
-    args.out.mkdir(parents=True, exist_ok=True)
-    unsw, mnist = load("unsw-nb15", args.data), load("mnist", args.data)
-    parts = [
-        "# The paper's figures, drawn again",
-        f"unsw-nb15: {unsw.differs}" if unsw.differs else "",
-        unsw_importances(unsw, args.out, args.threads),
-        *(mnist_maps(mnist, args.out, args.threads, normalized=n) for n in (False, True)),
-        progressive_selection(unsw, args.out, args.threads),
-    ]
-    page = args.out / "figures.md"
-    page.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
-    print(page)
+@dataclass(frozen=True)
+class Kind:
+    """How to fit a part, giving names of columns and rows of values; and how to draw all."""
+
+    fit: Callable[[Figure, Split, int, int], tuple[list[str], dict[str, np.ndarray]]]
+    draw: Callable[[Figure, Kept, Path], Picture]
+    n_parts: int | None = None  # if other than the draws
 
 
-if __name__ == "__main__":
-    main()
+KINDS = {
+    "importances": Kind(fit_importances, draw_importances),
+    "maps": Kind(fit_map, draw_maps, n_parts=10),
+    "selection": Kind(fit_selection, draw_selection),
+}
+
+
+def missing_parts(figure: Figure, folder: Path) -> list[int]:
+    kept = Kept.read(figure, folder)
+    n_parts = KINDS[figure.kind].n_parts or figure.draws
+    return [part for part in range(n_parts) if part not in kept.parts]
+
+
+def perform_figures(
+    figures: Iterable[Figure], folder: Path, load: Callable[[str], Split], *, threads: int
+) -> None:
+    """What is missing of the figures, a part at a time."""
+    missing = [(f, part) for f in figures for part in missing_parts(f, folder)]
+    data, loaded = None, ""
+    with tqdm(total=len(missing), unit="fit", disable=None) as bar:
+        for figure, part in missing:
+            bar.set_description(f"{figure.name}: {part}")
+            if data is None or loaded != figure.dataset:
+                data, loaded = load(figure.dataset), figure.dataset
+            started = time.perf_counter()
+            columns, rows = KINDS[figure.kind].fit(figure, data, part, threads)
+            about = {
+                "part": part,
+                "seconds": time.perf_counter() - started,
+                "machine": machine(),
+                "versions": versions(),
+                "differs": data.differs,
+            }
+            Lines(folder / f"{figure.name}.csv").add(
+                *(
+                    dict.fromkeys(ABOUT)
+                    | about
+                    | {"what": what}
+                    | {name: f"{x:.9g}" for name, x in zip(columns, values, strict=True)}
+                    for what, values in rows.items()
+                )
+            )
+            bar.update()
+
+
+def draw_all(figures: Iterable[Figure], folder: Path) -> list[Picture]:
+    """The pictures of all figures that have been run to the end."""
+    pictures = []
+    for figure in figures:
+        if missing_parts(figure, folder):
+            continue
+        kept = Kept.read(figure, folder)
+        picture = KINDS[figure.kind].draw(figure, kept, folder / figure.name)
+        if kept.differs:
+            picture = replace(picture, text=f"{picture.text} The data: {kept.differs}")
+        pictures.append(picture)
+    return pictures

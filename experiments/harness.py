@@ -68,8 +68,8 @@ class Run:
         return cls(line["dataset"], line["method"], *numbers, line["scenario"])
 
 
-class Results:
-    """The file of runs: replaced in one go when a run is finished, never half written."""
+class Lines:
+    """A CSV file of what was measured, replaced in one go when there is more: never cut short."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -80,22 +80,26 @@ class Results:
         with self.path.open(newline="") as file:
             lines = list(csv.DictReader(file))
         # A line without its last field was cut short.
-        return [line for line in lines if line[FIELDS[-1]] is not None]
+        return [line for line in lines if None not in line.values()]
 
-    def done(self) -> set[Run]:
-        return {Run.of(line) for line in self.lines()}
-
-    def add(self, record: dict[str, Any]) -> None:
+    def add(self, *records: dict[str, Any]) -> None:
         """Runs may go on in several processes at once, hence the lock."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_suffix(".part")
         with FileLock(self.path.with_suffix(".lock")), part.open("w", newline="") as file:
-            writer = csv.DictWriter(file, FIELDS)
+            writer = csv.DictWriter(file, list(records[0]))
             writer.writeheader()
-            writer.writerows([*self.lines(), record])
+            writer.writerows([*self.lines(), *records])
             file.flush()
             os.fsync(file.fileno())
             part.replace(self.path)
+
+
+class Results(Lines):
+    """The file of runs."""
+
+    def done(self) -> set[Run]:
+        return {Run.of(line) for line in self.lines()}
 
     def values(self, run: Run, measure: str) -> np.ndarray:
         """A measure over the draws of a run, in percent where it is a share of rows."""
@@ -161,7 +165,7 @@ def perform(run: Run, data: Split, threads: int, scratch: Path) -> dict[str, Any
     model.fit(X, labels)
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
     predicted = model.predict(data.X_test)
-    record = {
+    record = dict.fromkeys(FIELDS, "") | {
         "dataset": run.dataset,
         "method": run.method,
         "draw": run.draw,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from data import load
+from figures import save
 from harness import Results, Run, perform_all
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
@@ -104,8 +105,7 @@ def draw(methods: Sequence[str], ranks: np.ndarray, cd: float, path: Path) -> No
     ax.set(xlabel=f"mean rank; bars: less than {cd:.2f} apart", yticks=[])
     ax.set_xlim(1, len(methods) + 1.5)
     ax.spines[["top", "right", "left"]].set_visible(False)
-    figure.savefig(path)
-    plt.close(figure)
+    save(figure, path)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

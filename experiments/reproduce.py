@@ -1,7 +1,7 @@
-"""Run the paper's tables again, and write the report. Goes on where an earlier run stopped.
+"""Run the paper's tables and figures again, and write the report; or go on where a run stopped.
 
 python experiments/reproduce.py --data FOLDER
-python experiments/reproduce.py --data FOLDER --tables risk_and_loss --datasets mushrooms
+python experiments/reproduce.py --data FOLDER --only risk_and_loss --datasets mushrooms
 """
 
 from __future__ import annotations
@@ -12,46 +12,60 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from comparison import write
-from data import load
+from data import Split, load
+from figures import Figure, draw_all, perform_figures
 from harness import Results, perform_all
 from tables import Table
 
 PAPER = Path(__file__).parent / "paper"
-TREE_TABLES = ("risk_and_loss", "tree_methods", "training_time", "hyperparameters")
+# Not run unless they are asked for.
+SLOW = {"neural"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    everything = sorted(path.stem for path in PAPER.glob("*.toml"))
+    tables = [Table.read(path) for path in sorted(PAPER.glob("tables/*.toml"))]
+    figures = [Figure.read(path) for path in sorted(PAPER.glob("figures/*.toml"))]
+    names = [part.name for part in (*tables, *figures)]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder of the data sets; or PUFOREST_DATA")
-    parser.add_argument("--tables", nargs="+", default=list(TREE_TABLES), choices=everything)
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=[name for name in names if name not in SLOW],
+        choices=names,
+        help=f"tables and figures to run; all but {', '.join(sorted(SLOW))} if not given",
+    )
     parser.add_argument("--datasets", nargs="+", help="only these")
-    parser.add_argument("--methods", nargs="+", help="only these")
+    parser.add_argument("--methods", nargs="+", help="of tables, only these")
     parser.add_argument("--draws", type=int, help="fewer draws than the tables have")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path, default=PAPER / "results", help="folder of the results")
     args = parser.parse_args(arguments)
     results = Results(args.out / "runs.csv")
-    tables = [Table.read(PAPER / f"{name}.toml") for name in args.tables]
     runs = [
         run
         for table in tables
         for run in table.runs()
-        if (not args.datasets or run.dataset in args.datasets)
+        if table.name in args.only
+        and (not args.datasets or run.dataset in args.datasets)
         and (not args.methods or run.method in args.methods)
         and (args.draws is None or run.draw < args.draws)
     ]
+    wanted = [
+        figure
+        for figure in figures
+        if figure.name in args.only and (not args.datasets or figure.dataset in args.datasets)
+    ]
+
+    def read(name: str) -> Split:
+        return load(name, args.data)
+
     try:
-        perform_all(
-            runs,
-            results,
-            lambda name: load(name, args.data),
-            threads=args.threads,
-        )
+        perform_all(runs, results, read, threads=args.threads)
+        perform_figures(wanted, args.out, read, threads=args.threads)
     except KeyboardInterrupt:
         raise SystemExit("\ninterrupted: run the same command again to go on") from None
-    shown = [Table.read(PAPER / f"{name}.toml") for name in everything]
-    write(shown, results, args.out)
+    write(tables, results, draw_all(figures, args.out), args.out)
     print(f"{args.out / 'report.html'}")
 
 

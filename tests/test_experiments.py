@@ -4,19 +4,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import comparison
-import figures
 import harness
 import leaderboard
 import numpy as np
 import pytest
 import reproduce
 from data import Split
+from figures import KINDS, Figure, Kept, Picture, draw_all, missing_parts, perform_figures
 from harness import FIELDS, Results, Run, perform_all
 from methods import METHODS
+from numpy.testing import assert_allclose
 from tables import Cell, Number, Table, reversed_pairs
 
 PAPER = Path(reproduce.__file__).parent / "paper"
-CONFIGS = sorted(PAPER.glob("*.toml"))
+TABLES = sorted(PAPER.glob("tables/*.toml"))
+FIGURES = sorted(PAPER.glob("figures/*.toml"))
 
 
 @pytest.fixture
@@ -80,8 +82,8 @@ def test_a_line_cut_short_is_run_again(tmp_path, toy):
     assert len(results.lines()) == 2
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.stem)
-def test_configs_name_what_there_is(path):
+@pytest.mark.parametrize("path", TABLES, ids=lambda p: p.stem)
+def test_tables_name_what_there_is(path):
     table = Table.read(path)
     assert set(table.methods) <= set(METHODS)
     for measure, rows in table.paper.items():
@@ -91,8 +93,13 @@ def test_configs_name_what_there_is(path):
             assert all(text == "" or Number.read(text) for text in texts)
 
 
-def test_tree_tables_are_configs():
-    assert set(reproduce.TREE_TABLES) <= {path.stem for path in CONFIGS}
+@pytest.mark.parametrize("path", FIGURES, ids=lambda p: p.stem)
+def test_figures_name_what_there_is(path):
+    assert Figure.read(path).kind in KINDS
+
+
+def test_what_is_slow_is_there():
+    assert {path.stem for path in TABLES} > reproduce.SLOW
 
 
 @pytest.mark.parametrize(
@@ -166,7 +173,7 @@ def test_the_report(tmp_path, toy, differs):
         paper={"accuracy": {"toy": ["10.00 (0.10)", "20.00 (0.10)"], "other": ["1 (0)", ""]}},
         explained={"toy: NaivePUET": "it is a toy"},
     )
-    comparison.write([table], results, tmp_path)
+    comparison.write([table], results, [], tmp_path)
     text = (tmp_path / "report.md").read_text()
     assert "10.00 (0.10) / " in text
     assert text.count("⚠") == 2
@@ -187,10 +194,22 @@ def test_a_part_of_a_table(tmp_path, monkeypatch):
     split = Split(X, y, X, y, ["a", "b"])
     monkeypatch.setattr(reproduce, "load", lambda name, folder: split)
     part = ["--datasets", "mushrooms", "--methods", "nnPU quadratic", "--draws", "2"]
-    reproduce.main([*part, "--tables", "risk_and_loss", "--threads", "1", "--out", str(tmp_path)])
+    reproduce.main(
+        [
+            *part,
+            "--only",
+            "risk_and_loss",
+            "unsw_importances",
+            "--threads",
+            "1",
+            "--out",
+            str(tmp_path),
+        ]
+    )
     done = Results(tmp_path / "runs.csv").done()
     assert done == {Run("mushrooms", "nnPU quadratic", draw) for draw in range(2)}
     assert "99.70 (0.24) / 9" in (tmp_path / "report.md").read_text()
+    assert not (tmp_path / "unsw_importances.csv").exists()  # of another data set
 
 
 def test_ranks_and_critical_difference():
@@ -214,28 +233,73 @@ def test_the_leaderboard(tmp_path, toy, monkeypatch):
     assert text.index("nnPU quadratic") < text.index("NaivePUET")  # the better one comes first
 
 
-def test_the_figures(tmp_path, toy, monkeypatch):
+@pytest.fixture
+def some_figures(toy):
+    """Each kind of figure on small data, and how to load it."""
     rng = np.random.default_rng(0)
     digits = np.arange(100) % 10
     images = rng.random((100, 784)).astype(np.float32)
     images[np.arange(100), 28 * 14 + digits] = 2  # a pixel gives each digit away
-    mnist = Split(images, digits % 2, images, digits % 2, [f"p{i}" for i in range(784)], digits)
-    data = {"unsw-nb15": toy, "mnist": mnist}
-    monkeypatch.setattr(figures, "load", lambda name, folder: data[name])
-    monkeypatch.setattr(figures, "N_LABELLED", 10)
-    monkeypatch.setattr(figures, "DRAWS", 1)
-    figures.main(["--threads", "1", "--out", str(tmp_path)])
-    text = (tmp_path / "figures.md").read_text()
-    for name in ("unsw_importances.svg", "progressive_selection.svg", "mnist_maps.png"):
-        assert f"({name})" in text
-        assert (tmp_path / name).stat().st_size > 1000
-    maps = np.loadtxt(tmp_path / "mnist_maps.csv", delimiter=",", skiprows=1)
-    assert maps.shape == (20, 784)
-    assert maps[1::2].argmax(axis=1).tolist() == [28 * 14 + digit for digit in range(10)]
-    curve = np.loadtxt(tmp_path / "progressive_selection.csv", delimiter=",", skiprows=1)
-    assert curve[:, 0].tolist() == [1, 3]
-    assert curve[:, 1:].min() > 0.6
-    # A second time everything is drawn from what was kept.
-    monkeypatch.setattr(figures, "PUExtraTreesClassifier", None)
-    figures.main(["--threads", "1", "--out", str(tmp_path)])
-    assert (tmp_path / "figures.md").read_text() == text
+    names = [f"p{i}" for i in range(784)]
+    data = {"toy": toy, "digits": Split(images, digits % 2, images, digits % 2, names, digits)}
+    figures = [
+        Figure("bars", "Bars", "importances", "toy", draws=2, n_labelled=10),
+        Figure("maps", "Maps", "maps", "digits", n_labelled=10),
+        Figure("curves", "Curves", "selection", "toy", n_labelled=10, step=2, paper_area=0.5),
+    ]
+    return figures, data.__getitem__
+
+
+def test_figures(tmp_path, some_figures):
+    figures, load = some_figures
+    assert draw_all(figures, tmp_path) == []  # nothing has been run
+    perform_figures(figures, tmp_path, load, threads=1)
+    bars, maps, curves = draw_all(figures, tmp_path)
+    for picture in (bars, maps, curves):
+        assert (tmp_path / picture.file).stat().st_size > 1000
+    assert "Mean over 2 draws" in bars.text
+    assert "The data: a toy" in bars.text
+    assert "The data" not in maps.text
+    assert "the paper has 0.5" in curves.text
+    kept = Kept.read(figures[0], tmp_path)
+    assert kept.columns == list("abcd")
+    assert not np.array_equal(kept.parts[0]["PU"], kept.parts[1]["PU"])
+    assert_allclose([np.abs(rows["PN"]).sum() for rows in kept.parts.values()], 1)
+    pixels = Kept.read(figures[1], tmp_path).parts
+    assert [pixels[d]["PN"].argmax() for d in range(10)] == [28 * 14 + d for d in range(10)]
+    curve = Kept.read(figures[2], tmp_path)
+    assert curve.columns == ["1", "3"]
+    assert curve.mean("risk reduction").min() > 0.6
+
+
+def test_normalized_importances_are_others(tmp_path, some_figures):
+    figures, load = some_figures
+    both = [replace(figures[0], name=str(n), normalized=n, draws=1) for n in (False, True)]
+    perform_figures(both, tmp_path, load, threads=1)
+    plain, normalized = (Kept.read(figure, tmp_path).mean("PU") for figure in both)
+    assert not np.allclose(plain, normalized)
+
+
+def test_a_killed_figure_goes_on(tmp_path, some_figures, monkeypatch):
+    figures, load = some_figures
+    bars = figures[0]
+    perform_figures([replace(bars, draws=1)], tmp_path, load, threads=1)
+    assert missing_parts(bars, tmp_path) == [1]
+    before = (tmp_path / "bars.csv").read_bytes()
+    perform_figures([bars], tmp_path, load, threads=1)
+    assert (tmp_path / "bars.csv").read_bytes().startswith(before)
+    assert missing_parts(bars, tmp_path) == []
+    perform_figures([bars], tmp_path, None, threads=1)  # would fail if there were something to load
+    (picture,) = draw_all([bars], tmp_path)
+    first = (tmp_path / picture.file).read_bytes()
+    draw_all([bars], tmp_path)
+    assert (tmp_path / picture.file).read_bytes() == first
+
+
+def test_a_figure_in_the_report(tmp_path):
+    pictures = [Picture("Bars <&>", "bars.svg", "What they <mean>.")]
+    comparison.write([], Results(tmp_path / "runs.csv"), pictures, tmp_path)
+    assert "![Bars <&>](bars.svg)\n\nWhat they <mean>." in (tmp_path / "report.md").read_text()
+    html = (tmp_path / "report.html").read_text()
+    assert '<img src="bars.svg" alt="Bars &lt;&amp;&gt;">' in html
+    assert "What they &lt;mean&gt;." in html
