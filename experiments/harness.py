@@ -11,6 +11,7 @@ import csv
 import os
 import platform
 import time
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -27,6 +28,7 @@ from tqdm import tqdm
 
 from puforest.datasets import make_pu
 from puforest.metrics import pu_risk_score
+from puforest.prior import PriorEstimatedWarning
 
 VERSIONED = ("puforest", "numpy", "scikit-learn", "torch")
 FIELDS = (
@@ -49,6 +51,7 @@ FIELDS = (
     "machine",
     "versions",
     "differs",
+    "error",
 )
 
 
@@ -104,8 +107,14 @@ class Results(Lines):
     def values(self, run: Run, measure: str) -> np.ndarray:
         """A measure over the draws of a run, in percent where it is a share of rows."""
         scale = 100 if measure in ("accuracy", "f1") else 1
-        those = [r for r in self.lines() if replace(Run.of(r), draw=run.draw) == run]
-        return np.array([scale * float(r[measure]) for r in those if r[measure] != ""])
+        return np.array([scale * float(r[measure]) for r in self._draws(run) if r[measure] != ""])
+
+    def errors(self, run: Run) -> list[str]:
+        """What a method said where it could not learn from a draw."""
+        return [r["error"] for r in self._draws(run) if r.get("error")]
+
+    def _draws(self, run: Run) -> list[dict[str, str]]:
+        return [r for r in self.lines() if replace(Run.of(r), draw=run.draw) == run]
 
 
 def machine() -> str:
@@ -146,8 +155,10 @@ def last_step(model: Any) -> Any:
     return model[-1] if isinstance(model, Pipeline) else model
 
 
-def perform(run: Run, data: Split, threads: int, scratch: Path) -> dict[str, Any]:
-    """Draw the labelled rows, fit, test."""
+def perform(
+    run: Run, data: Split, threads: int, scratch: Path, *, failures: bool
+) -> dict[str, Any]:
+    """Draw the labelled rows, fit, test. With `failures`, data that it refuses is a result too."""
     method = METHODS[run.method]
     prior = float(data.y.mean())
     X, labels = data.X, data.y
@@ -161,10 +172,6 @@ def perform(run: Run, data: Split, threads: int, scratch: Path) -> dict[str, Any
         )
     setting = Setting(run.dataset, prior, run.scenario, run.draw, threads, scratch)
     model = method.make(setting)
-    started, cpu_started = time.perf_counter(), time.process_time()
-    model.fit(X, labels)
-    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
-    predicted = model.predict(data.X_test)
     record = dict.fromkeys(FIELDS, "") | {
         "dataset": run.dataset,
         "method": run.method,
@@ -174,16 +181,27 @@ def perform(run: Run, data: Split, threads: int, scratch: Path) -> dict[str, Any
         "unlabelled": "" if method.supervised else int((labels == 0).sum()),
         "features": X.shape[1],
         "prior": prior,
-        "accuracy": accuracy_score(data.y_test, predicted),
-        "f1": f1_score(data.y_test, predicted, zero_division=0.0),
-        "fit_seconds": seconds,
-        "fit_cpu_seconds": cpu_seconds,
-        "epochs": getattr(last_step(model), "n_iter_", ""),
         "threads": threads,
         "machine": machine(),
         "versions": versions(),
         "differs": data.differs,
     }
+    started, cpu_started = time.perf_counter(), time.process_time()
+    try:
+        with warnings.catch_warnings():
+            # Methods that are to estimate the prior need not say so.
+            warnings.simplefilter("ignore", PriorEstimatedWarning)
+            model.fit(X, labels)
+    except ValueError as error:
+        if not failures:
+            raise
+        return record | {"error": str(error)}
+    record["fit_seconds"] = time.perf_counter() - started
+    record["fit_cpu_seconds"] = time.process_time() - cpu_started
+    record["epochs"] = getattr(last_step(model), "n_iter_", "")
+    predicted = model.predict(data.X_test)
+    record["accuracy"] = accuracy_score(data.y_test, predicted)
+    record["f1"] = f1_score(data.y_test, predicted, zero_division=0.0)
     record["test_risk"] = 1 - record["accuracy"]
     if method.risk is not None:
         record["train_risk"] = zero_one_risk(model, X, labels, setting, method.risk)
@@ -196,7 +214,9 @@ def by_dataset(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
         yield name, [run for run in runs if run.dataset == name]
 
 
-def perform_all(runs: Iterable[Run], results: Results, load: Any, *, threads: int) -> None:
+def perform_all(
+    runs: Iterable[Run], results: Results, load: Any, *, threads: int, failures: bool = False
+) -> None:
     """What is missing of the runs, a data set at a time."""
     scratch = results.path.parent / "scratch"
     done = results.done()
@@ -207,5 +227,5 @@ def perform_all(runs: Iterable[Run], results: Results, load: Any, *, threads: in
             for run in those:
                 bar.set_description(f"{name}: {run.method}, draw {run.draw}")
                 if run not in results.done():  # another process may have been here
-                    results.add(perform(run, data, threads, scratch))
+                    results.add(perform(run, data, threads, scratch, failures=failures))
                 bar.update()

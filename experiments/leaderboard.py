@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -32,6 +33,7 @@ METHODS = (
 )
 DATASETS = ("mushrooms", "20news", "mnist", "cifar-10", "covtype", "unsw-nb15")
 LEVEL = 0.05
+FAILED = -np.inf
 
 
 def mean_ranks(scores: np.ndarray) -> np.ndarray:
@@ -48,20 +50,41 @@ def critical_difference(n_methods: int, n_cases: int) -> float:
 def collected(
     cases: Sequence[Run], methods: Sequence[str], results: Results, measure: str
 ) -> tuple[list[Run], np.ndarray]:
-    """Means over the draws, a row for each case that all methods have been run on."""
+    """Means over the draws, a row for each case that all methods have been run on.
+
+    A method that could not learn from one of the draws has failed, which is worse than any mean.
+    """
     kept, rows = [], []
     for case in cases:
-        values = [
-            results.values(Run(case.dataset, m, 0, case.n_labelled, case.scenario), measure)
-            for m in methods
-        ]
-        if all(len(v) for v in values):
+        runs = [replace(case, method=method) for method in methods]
+        failed = [bool(results.errors(run)) for run in runs]
+        values = [results.values(run, measure) for run in runs]
+        if all(f or len(v) for f, v in zip(failed, values, strict=True)):
             kept.append(case)
-            rows.append([v.mean() for v in values])
+            rows.append([FAILED if f else v.mean() for f, v in zip(failed, values, strict=True)])
     return kept, np.array(rows)
 
 
-def page(cases: list[Run], methods: Sequence[str], scores: np.ndarray, measure: str) -> str:
+def failures(cases: Sequence[Run], methods: Sequence[str], results: Results) -> list[str]:
+    """What methods said where they failed, each message once."""
+    said: dict[tuple[str, str], list[str]] = {}
+    for case, method in product(cases, methods):
+        for error in results.errors(replace(case, method=method)):
+            where = f"{case.dataset}, {case.scenario}, {case.n_labelled}"
+            said.setdefault((method, error), []).append(where)
+    return [
+        f"{method} failed on {'; '.join(dict.fromkeys(where))}: {error}"
+        for (method, error), where in said.items()
+    ]
+
+
+def page(
+    cases: list[Run],
+    methods: Sequence[str],
+    scores: np.ndarray,
+    measure: str,
+    remarks: Sequence[str],
+) -> str:
     ranks = mean_ranks(scores)
     order = np.argsort(ranks)
     lines = ["# Leaderboard", f"Mean {measure} in percent; the best of a row is bold."]
@@ -69,7 +92,8 @@ def page(cases: list[Run], methods: Sequence[str], scores: np.ndarray, measure: 
     table.append("|" + " --- |" * (3 + len(methods)))
     for case, row in zip(cases, scores, strict=True):
         best = row.max()
-        cells = [f"**{row[i]:.1f}**" if row[i] == best else f"{row[i]:.1f}" for i in order]
+        texts = ["failed" if value == FAILED else f"{value:.1f}" for value in row]
+        cells = [f"**{texts[i]}**" if row[i] == best else texts[i] for i in order]
         table.append(
             f"| {case.dataset} | {case.scenario} | {case.n_labelled} | " + " | ".join(cells) + " |"
         )
@@ -82,7 +106,9 @@ def page(cases: list[Run], methods: Sequence[str], scores: np.ndarray, measure: 
             f"Over {len(cases)} cases the methods differ with p = {p:.2g} (Friedman); two of them "
             f"differ at 5 % where their mean ranks are {cd:.2f} apart (Nemenyi)."
         )
-    return "\n\n".join([*lines, "![](leaderboard.svg)"]) + "\n"
+    if remarks:
+        lines.append("\n".join(f"- {remark}" for remark in remarks))
+    return "\n\n".join([*lines, "![Mean ranks of the methods](leaderboard.svg)"]) + "\n"
 
 
 def draw(methods: Sequence[str], ranks: np.ndarray, cd: float, path: Path) -> None:
@@ -133,11 +159,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for i in range(args.draws)
     ]
     try:
-        perform_all(runs, results, lambda name: load(name, args.data), threads=args.threads)
+        perform_all(
+            runs,
+            results,
+            lambda name: load(name, args.data),
+            threads=args.threads,
+            failures=True,
+        )
     except KeyboardInterrupt:
         raise SystemExit("\ninterrupted: run the same command again to go on") from None
     kept, scores = collected(cases, args.methods, results, args.measure)
-    (args.out / "leaderboard.md").write_text(page(kept, args.methods, scores, args.measure))
+    remarks = failures(kept, args.methods, results)
+    text = page(kept, args.methods, scores, args.measure, remarks)
+    (args.out / "leaderboard.md").write_text(text, encoding="utf-8")
     cd = critical_difference(len(args.methods), len(kept))
     draw(args.methods, mean_ranks(scores), cd, args.out / "leaderboard.svg")
     print(args.out / "leaderboard.md")

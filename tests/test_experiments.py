@@ -12,7 +12,7 @@ import reproduce
 from data import Split
 from figures import KINDS, Figure, Kept, Picture, draw_all, missing_parts, perform_figures
 from harness import FIELDS, Results, Run, perform_all
-from methods import METHODS
+from methods import METHODS, Method
 from numpy.testing import assert_allclose
 from tables import Cell, Number, Table, reversed_pairs
 
@@ -56,11 +56,11 @@ def test_a_killed_run_goes_on(tmp_path, toy, monkeypatch):
     whole = harness.perform
     calls = []
 
-    def killed(run, *rest):
+    def killed(run, *rest, **more):
         calls.append(run)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return whole(run, *rest)
+        return whole(run, *rest, **more)
 
     monkeypatch.setattr(harness, "perform", killed)
     with pytest.raises(KeyboardInterrupt):
@@ -231,6 +231,41 @@ def test_the_leaderboard(tmp_path, toy, monkeypatch):
     assert "Friedman" in text
     assert "<svg" in (tmp_path / "leaderboard.svg").read_text()
     assert text.index("nnPU quadratic") < text.index("NaivePUET")  # the better one comes first
+
+
+class LearnsFromFew:
+    def fit(self, X, y):
+        if len(y) > 200:
+            raise ValueError("too many rows")
+        return self
+
+    def predict(self, X):
+        return np.ones(len(X))
+
+
+def test_a_method_that_fails_comes_last(tmp_path, toy, monkeypatch):
+    monkeypatch.setitem(METHODS, "few", Method(lambda setting: LearnsFromFew()))
+    monkeypatch.setattr(leaderboard, "load", lambda name, folder: toy)
+    arguments = ["--datasets", "toy", "--labelled", "20", "--draws", "2", "--threads", "1"]
+    methods = ["few", "NaivePUET", "nnPU quadratic"]
+    leaderboard.main([*arguments, "--methods", *methods, "--out", str(tmp_path)])
+    text = (tmp_path / "leaderboard.md").read_text()
+    # Labelled rows come on top in one scenario, and are among the others in the other.
+    assert "- few failed on toy, case-control, 20: too many rows" in text
+    case_control = next(line for line in text.splitlines() if "| case-control |" in line)
+    assert case_control.endswith("| failed |")
+    assert text.count("failed") == 2
+    # Where it is not asked for, a failure ends the run.
+    results = Results(tmp_path / "other.csv")
+    with pytest.raises(ValueError, match="too many rows"):
+        perform_all([Run("toy", "few", 0, 20)], results, lambda name: toy, threads=1)
+
+
+def test_an_estimated_prior_is_not_warned_of(tmp_path, toy):
+    results = Results(tmp_path / "runs.csv")
+    run = Run("toy", "PU ET, prior estimated", 0, 60)
+    perform_all([run], results, lambda name: toy, threads=1)  # warnings are errors here
+    assert results.values(run, "accuracy") > 80
 
 
 @pytest.fixture
