@@ -140,6 +140,9 @@ def test_wrong_checksum(server, file, tmp_path):
 def test_mirrors(server, file, tmp_path):
     two = replace(file, urls=(f"{server.url}/gone", *file.urls))
     assert two.in_folder(tmp_path / "a").read_bytes() == CONTENT
+    server.contents["/other"] = b"not the file"
+    other = replace(file, urls=(f"{server.url}/other", *file.urls))
+    assert other.in_folder(tmp_path / "c").read_bytes() == CONTENT
     none = replace(file, urls=(f"{server.url}/gone", f"{server.url}/lost"))
     with pytest.raises(FileNotFoundError, match=r"gone: HTTP Error 404.*lost: HTTP Error 404"):
         none.in_folder(tmp_path / "b")

@@ -225,7 +225,7 @@ def test_refuses(small, name, change, message):
         ("covtype", "covtype.data.gz is not in .*UCI"),
         ("epsilon", "epsilon_normalized.bz2 is not in .*LIBSVM"),
         ("unsw-nb15", "testing-set.csv is not in .*UNSW Canberra"),
-        ("20news", "20news_glove_100.npz is not in .*make_20news"),
+        ("20news", "20news_glove_100.npz is not in .* It is made from word vectors: .*make_20news"),
     ],
 )
 def test_missing_files_come_with_instructions(tmp_path, name, message):

@@ -40,6 +40,8 @@ class PublishedFile:
         Checksum of what the addresses have.
     member : str or None
         Its name in the tar archive that the addresses have; None where they have the file itself.
+    recipe : str or None
+        How to make it, where nobody publishes it as it is.
     """
 
     path: str
@@ -48,9 +50,12 @@ class PublishedFile:
     urls: tuple[str, ...] = ()
     sha256: str | None = None
     member: str | None = None
+    recipe: str | None = None
 
     def instructions(self) -> str:
         """How to get it by hand."""
+        if self.recipe is not None:
+            return self.recipe
         what = "it" if self.member is None else f"{self.member} of the archive"
         where = f" ({self.urls[0]})" if self.urls else ""
         return f"Get {what} from {self.publisher}{where}, and put it there by that name."
@@ -76,15 +81,18 @@ class PublishedFile:
         by_hand = self.instructions()
         if not download or not self.urls:
             raise FileNotFoundError(f"{missing}. {by_hand}")
-        failures = []
+        failures: list[tuple[str, Exception]] = []
         for url in self.urls:
             try:
                 return self._download(url, path, progress, by_hand)
-            except (OSError, http.client.HTTPException) as error:
-                failures.append(f"{url}: {error}")
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                failures.append((url, error))
+        told = "; ".join(f"{url}: {error}" for url, error in failures)
+        if any(isinstance(error, ValueError) for _, error in failures):
+            raise ValueError(f"{missing}, and what can be downloaded is not it ({told}). {by_hand}")
         raise FileNotFoundError(
-            f"{missing}, and could not be downloaded ({'; '.join(failures)}). What was received "
-            f"is kept: the next try goes on from there. {by_hand}"
+            f"{missing}, and could not be downloaded ({told}). What was received is kept: the next "
+            f"try goes on from there. {by_hand}"
         )
 
     def _download(self, url: str, path: Path, progress: bool, by_hand: str) -> Path:

@@ -203,9 +203,10 @@ def _file(dimension: int) -> PublishedFile:
     return PublishedFile(
         path=f"20news/20news_glove_{dimension}.npz",
         rows=sum(ROWS.values()),
-        publisher=(
-            f"nobody, but make it: download glove.6B.zip from Stanford NLP, GloVe, and call "
-            f"puforest.datasets.make_20news('glove.6B.{dimension}d.txt')"
+        publisher="Stanford NLP, GloVe",
+        recipe=(
+            "It is made from word vectors: download glove.6B.zip (Stanford NLP, GloVe), unpack it, "
+            f"and call puforest.datasets.make_20news('glove.6B.{dimension}d.txt')."
         ),
     )
 
