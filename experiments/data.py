@@ -29,15 +29,16 @@ class Split:
 
 def load(name: str, folder: Path | None) -> Split:
     train, test = (
-        load_subset(name, subset=s, data_home=folder, **OPTIONS.get(name, {}))
+        load_subset(name, subset=s, data_home=folder, progress=True, **OPTIONS.get(name, {}))
         for s in ("train", "test")
     )
     names = train.get("feature_names")
+    positive = train.target.max()
     return Split(
         train.data,
-        train.target,
+        (train.target == positive).astype(int),
         test.data,
-        test.target,
+        (test.target == positive).astype(int),
         [f"x{i}" for i in range(train.data.shape[1])] if names is None else list(names),
         train.get("original_target"),
         train.get("differs") or "",

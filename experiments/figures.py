@@ -16,7 +16,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from data import Split
-from harness import Lines, machine, versions
+from harness import NO_DATA, Lines, machine, versions
 from scipy.stats import spearmanr
 from tqdm import tqdm
 
@@ -25,7 +25,7 @@ from puforest.datasets import make_pu
 from puforest.inspection import feature_selection_curve
 
 # What stands in a line before its values.
-ABOUT = ("part", "what", "seconds", "machine", "versions", "differs")
+ABOUT = ("part", "what", "seconds", "machine", "versions", "settings", "differs")
 COLOURS = {"of the risk": "#0b6e99", "of Gini": "#d9730d"}
 
 
@@ -47,6 +47,28 @@ class Figure:
     def read(cls, path: Path) -> Figure:
         return cls(name=path.stem, **tomllib.loads(path.read_text()))
 
+    def settings(self) -> str:
+        """All that the values of a part depend on."""
+        normalized = ", normalized" if self.normalized else ""
+        return (
+            f"{self.kind} on {self.dataset}, {self.n_labelled} labelled, step {self.step}"
+            f"{normalized}"
+        )
+
+
+class Parts(Lines):
+    """The file of a figure: some lines for each part. Lines of other settings do not count."""
+
+    def __init__(self, figure: Figure, folder: Path) -> None:
+        super().__init__(folder / f"{figure.name}.csv")
+        self.settings = figure.settings()
+
+    def key(self, line: dict[str, Any]) -> Any:
+        return int(line["part"]), line["what"]
+
+    def lines(self) -> list[dict[str, str]]:
+        return [line for line in super().lines() if line["settings"] == self.settings]
+
 
 @dataclass(frozen=True)
 class Kept:
@@ -58,7 +80,7 @@ class Kept:
 
     @classmethod
     def read(cls, figure: Figure, folder: Path) -> Kept:
-        lines = Lines(folder / f"{figure.name}.csv").lines()
+        lines = Parts(figure, folder).lines()
         columns = [name for name in (lines[0] if lines else {}) if name not in ABOUT]
         parts: dict[int, dict[str, np.ndarray]] = {}
         for line in lines:
@@ -234,15 +256,27 @@ def missing_parts(figure: Figure, folder: Path) -> list[int]:
 
 def perform_figures(
     figures: Iterable[Figure], folder: Path, load: Callable[[str], Split], *, threads: int
-) -> None:
-    """What is missing of the figures, a part at a time."""
+) -> dict[str, str]:
+    """Do what is missing of the figures, a part at a time.
+
+    Returns what is wrong with data sets that could not be loaded, as `perform_all` does.
+    """
     missing = [(f, part) for f in figures for part in missing_parts(f, folder)]
-    data, loaded = None, ""
+    loaded: dict[str, Split] = {}
+    not_there: dict[str, str] = {}
     with tqdm(total=len(missing), unit="fit", disable=None) as bar:
         for figure, part in missing:
             bar.set_description(f"{figure.name}: {part}")
-            if data is None or loaded != figure.dataset:
-                data, loaded = load(figure.dataset), figure.dataset
+            if figure.dataset not in (*loaded, *not_there):
+                loaded.clear()  # one at a time in memory
+                try:
+                    loaded[figure.dataset] = load(figure.dataset)
+                except NO_DATA as error:
+                    not_there[figure.dataset] = str(error)
+            if figure.dataset in not_there:
+                bar.update()
+                continue
+            data = loaded[figure.dataset]
             started = time.perf_counter()
             columns, rows = KINDS[figure.kind].fit(figure, data, part, threads)
             about = {
@@ -250,9 +284,10 @@ def perform_figures(
                 "seconds": time.perf_counter() - started,
                 "machine": machine(),
                 "versions": versions(),
+                "settings": figure.settings(),
                 "differs": data.differs,
             }
-            Lines(folder / f"{figure.name}.csv").add(
+            Parts(figure, folder).add(
                 *(
                     dict.fromkeys(ABOUT)
                     | about
@@ -262,6 +297,7 @@ def perform_figures(
                 )
             )
             bar.update()
+    return not_there
 
 
 def draw_all(figures: Iterable[Figure], folder: Path) -> list[Picture]:

@@ -12,16 +12,17 @@ import os
 import platform
 import time
 import warnings
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from data import Split
+from data import OPTIONS, Split
 from filelock import FileLock
-from methods import METHODS, Setting
+from methods import FREE, METHODS, Run, Setting
+from sklearn.base import clone
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.pipeline import Pipeline
 from tqdm import tqdm
@@ -50,25 +51,12 @@ FIELDS = (
     "threads",
     "machine",
     "versions",
+    "settings",
     "differs",
     "error",
 )
-
-
-@dataclass(frozen=True)
-class Run:
-    """Supervised methods learn from all classes, whatever the number of labelled rows is."""
-
-    dataset: str
-    method: str
-    draw: int
-    n_labelled: int = 1000  # the paper's
-    scenario: str = "case-control"
-
-    @classmethod
-    def of(cls, line: dict[str, str]) -> Run:
-        numbers = int(line["draw"]), int(line["n_labelled"])
-        return cls(line["dataset"], line["method"], *numbers, line["scenario"])
+# What a data set that cannot be had raises: files are missing, damaged, or need a package.
+NO_DATA = (FileNotFoundError, ImportError, ValueError)
 
 
 class Lines:
@@ -85,14 +73,23 @@ class Lines:
         # A line without its last field was cut short.
         return [line for line in lines if None not in line.values()]
 
+    def key(self, line: dict[str, Any]) -> Any:
+        """What there is one line of."""
+        raise NotImplementedError
+
     def add(self, *records: dict[str, Any]) -> None:
-        """Runs may go on in several processes at once, hence the lock."""
+        """Keep lines, which replace older ones of the same key.
+
+        Runs may go on in several processes at once, hence the lock.
+        """
+        new = {self.key(record) for record in records}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_suffix(".part")
         with FileLock(self.path.with_suffix(".lock")), part.open("w", newline="") as file:
             writer = csv.DictWriter(file, list(records[0]))
             writer.writeheader()
-            writer.writerows([*self.lines(), *records])
+            writer.writerows([line for line in self.lines() if self.key(line) not in new])
+            writer.writerows(records)
             file.flush()
             os.fsync(file.fileno())
             part.replace(self.path)
@@ -101,8 +98,16 @@ class Lines:
 class Results(Lines):
     """The file of runs."""
 
+    def key(self, line: dict[str, Any]) -> Run:
+        return Run.of(line)
+
     def done(self) -> set[Run]:
         return {Run.of(line) for line in self.lines()}
+
+    def missing(self, runs: Iterable[Run]) -> list[Run]:
+        """Those that are not there, or that have been done with other settings than are set now."""
+        kept = {Run.of(line): line for line in self.lines()}
+        return [run for run in dict.fromkeys(runs) if run not in kept or is_stale(run, kept[run])]
 
     def values(self, run: Run, measure: str) -> np.ndarray:
         """A measure over the draws of a run, in percent where it is a share of rows."""
@@ -110,8 +115,8 @@ class Results(Lines):
         return np.array([scale * float(r[measure]) for r in self._draws(run) if r[measure] != ""])
 
     def errors(self, run: Run) -> list[str]:
-        """What a method said where it could not learn from a draw."""
-        return [r["error"] for r in self._draws(run) if r.get("error")]
+        """What a method said where it could not learn from a draw, each once."""
+        return list(dict.fromkeys(r["error"] for r in self._draws(run) if r.get("error")))
 
     def _draws(self, run: Run) -> list[dict[str, str]]:
         return [r for r in self.lines() if replace(Run.of(r), draw=run.draw) == run]
@@ -136,75 +141,91 @@ def versions() -> str:
     return "; ".join(found)
 
 
-def zero_one_risk(
-    model: Any, X: np.ndarray, labels: np.ndarray, setting: Setting, risk: str
-) -> float:
-    """The PU risk of the predictions on the training rows."""
-    return pu_risk_score(
-        labels,
-        2.0 * model.predict(X) - 1,
-        prior=setting.prior,
-        scenario=setting.scenario,
-        risk=risk,
-        loss="zero-one",
-    )
-
-
 def last_step(model: Any) -> Any:
     """The classifier of a pipeline, or the model itself."""
     return model[-1] if isinstance(model, Pipeline) else model
 
 
+def settings(run: Run, model: Any) -> str:
+    """All that was chosen for a run, in words: with the same words, the same result."""
+    free = {name: None for name in model.get_params() if name.split("__")[-1] in FREE}
+    chosen = " ".join(repr(clone(model).set_params(**free)).split())
+    options = OPTIONS.get(run.dataset)
+    return f"{chosen} on {run.dataset} with {options}" if options else chosen
+
+
+def is_stale(run: Run, line: dict[str, str]) -> bool:
+    """Whether a run that is kept was done with other settings; old lines do not say."""
+    if not line.get("settings"):
+        return False
+    setting = Setting(run, float(line["prior"]))
+    return line["settings"] != settings(run, METHODS[run.method].make(setting))
+
+
 def perform(
-    run: Run, data: Split, threads: int, scratch: Path, *, failures: bool
+    run: Run,
+    data: Split,
+    threads: int,
+    scratch: Path,
+    tell: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
-    """Draw the labelled rows, fit, test. With `failures`, data that it refuses is a result too."""
+    """Draw the labelled rows, fit, test. That a method refuses the data is a result too."""
     method = METHODS[run.method]
     prior = float(data.y.mean())
-    X, labels = data.X, data.y
-    if not method.supervised:
-        X, labels = make_pu(
-            data.X,
-            data.y,
-            n_labeled=run.n_labelled,
-            scenario=run.scenario,
-            random_state=run.draw,
-        )
-    setting = Setting(run.dataset, prior, run.scenario, run.draw, threads, scratch)
-    model = method.make(setting)
+    model = method.make(Setting(run, prior, threads, scratch, tell))
+    checkpoint = getattr(last_step(model), "checkpoint", None)
+    resumed = checkpoint is not None and checkpoint.is_file()
+    if checkpoint is not None:
+        checkpoint.parent.mkdir(parents=True, exist_ok=True)
     record = dict.fromkeys(FIELDS, "") | {
         "dataset": run.dataset,
         "method": run.method,
         "draw": run.draw,
         "n_labelled": run.n_labelled,
         "scenario": run.scenario,
-        "unlabelled": "" if method.supervised else int((labels == 0).sum()),
-        "features": X.shape[1],
+        "features": data.X.shape[1],
         "prior": prior,
         "threads": threads,
         "machine": machine(),
         "versions": versions(),
+        "settings": settings(run, model),
         "differs": data.differs,
     }
-    started, cpu_started = time.perf_counter(), time.process_time()
+    X, labels = data.X, data.y
     try:
+        if not method.supervised:
+            X, labels = make_pu(
+                data.X,
+                data.y,
+                n_labeled=run.n_labelled,
+                scenario=run.scenario,
+                random_state=run.draw,
+            )
+            record["unlabelled"] = int((labels == 0).sum())
+        started, cpu_started = time.perf_counter(), time.process_time()
         with warnings.catch_warnings():
             # Methods that are to estimate the prior need not say so.
             warnings.simplefilter("ignore", PriorEstimatedWarning)
             model.fit(X, labels)
     except ValueError as error:
-        if not failures:
-            raise
         return record | {"error": str(error)}
-    record["fit_seconds"] = time.perf_counter() - started
-    record["fit_cpu_seconds"] = time.process_time() - cpu_started
+    if not resumed:  # else only the last part of the fit was timed
+        record["fit_seconds"] = time.perf_counter() - started
+        record["fit_cpu_seconds"] = time.process_time() - cpu_started
     record["epochs"] = getattr(last_step(model), "n_iter_", "")
     predicted = model.predict(data.X_test)
     record["accuracy"] = accuracy_score(data.y_test, predicted)
     record["f1"] = f1_score(data.y_test, predicted, zero_division=0.0)
     record["test_risk"] = 1 - record["accuracy"]
     if method.risk is not None:
-        record["train_risk"] = zero_one_risk(model, X, labels, setting, method.risk)
+        record["train_risk"] = pu_risk_score(
+            labels,
+            2.0 * model.predict(X) - 1,
+            prior=prior,
+            scenario=run.scenario,
+            risk=method.risk,
+            loss="zero-one",
+        )
     return record
 
 
@@ -215,17 +236,34 @@ def by_dataset(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
 
 
 def perform_all(
-    runs: Iterable[Run], results: Results, load: Any, *, threads: int, failures: bool = False
-) -> None:
-    """What is missing of the runs, a data set at a time."""
+    runs: Iterable[Run], results: Results, load: Callable[[str], Split], *, threads: int
+) -> dict[str, str]:
+    """Do what is missing of the runs, a data set at a time.
+
+    Returns what is wrong with data sets that could not be loaded, whose runs are left out.
+    """
     scratch = results.path.parent / "scratch"
-    done = results.done()
-    missing = [run for run in dict.fromkeys(runs) if run not in done]
+    missing = results.missing(runs)
+    not_there: dict[str, str] = {}
     with tqdm(total=len(missing), unit="run", disable=None) as bar:
         for name, those in by_dataset(missing):
-            data = load(name)
+            try:
+                data = load(name)
+            except NO_DATA as error:
+                not_there[name] = str(error)
+                bar.update(len(those))
+                continue
             for run in those:
                 bar.set_description(f"{name}: {run.method}, draw {run.draw}")
-                if run not in results.done():  # another process may have been here
-                    results.add(perform(run, data, threads, scratch, failures=failures))
+                if results.missing([run]):  # another process may have been here
+                    results.add(perform(run, data, threads, scratch, bar.set_postfix_str))
                 bar.update()
+    return not_there
+
+
+def end(not_there: dict[str, str], *, interrupted: bool) -> None:
+    """Say what was left out, and how to go on."""
+    if interrupted:
+        raise SystemExit("interrupted: run the same command again to go on")
+    if not_there:
+        raise SystemExit("\n".join(f"left out {name}: {e}" for name, e in not_there.items()))

@@ -1,13 +1,14 @@
 """Methods over data sets, scenarios and numbers of labelled rows: ranks, and which differ.
 
 python experiments/leaderboard.py --data FOLDER
-python experiments/leaderboard.py --datasets mushrooms breast-cancer --labelled 100
+python experiments/leaderboard.py --also experiments/more_data.py --datasets mushrooms breast-cancer
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import runpy
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -16,12 +17,14 @@ from pathlib import Path
 import numpy as np
 from data import load
 from figures import save
-from harness import Results, Run, perform_all
+from harness import Results, end, perform_all
+from methods import METHODS, Run
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
+from puforest.datasets import DATASETS
 from puforest.scenario import SCENARIOS
 
-METHODS = (
+COMPARED = (
     "nnPU quadratic",
     "PU ET, prior estimated",
     "NaivePUET",
@@ -31,20 +34,25 @@ METHODS = (
     "Elkan-Noto, weighted",
     "spy",
 )
-DATASETS = ("mushrooms", "20news", "mnist", "cifar-10", "covtype", "unsw-nb15")
+ON = ("mushrooms", "20news", "mnist", "cifar-10", "covtype", "unsw-nb15")
 LEVEL = 0.05
 FAILED = -np.inf
 
 
-def mean_ranks(scores: np.ndarray) -> np.ndarray:
-    """Mean rank of each column over the rows; 1 is the best, ties share."""
-    return np.mean([rankdata(-row) for row in scores], axis=0)
+def ranks_by_dataset(cases: Sequence[Run], scores: np.ndarray) -> np.ndarray:
+    """Mean rank of each method over the cases of a data set, a row for each; 1 is best, ties share.
+
+    Cases of the same data set say the same thing again: what is independent are data sets.
+    """
+    ranks = np.array([rankdata(-row) for row in scores])
+    names = np.array([case.dataset for case in cases])
+    return np.array([ranks[names == name].mean(axis=0) for name in dict.fromkeys(names.tolist())])
 
 
-def critical_difference(n_methods: int, n_cases: int) -> float:
+def critical_difference(n_methods: int, n_datasets: int) -> float:
     """How far two mean ranks must be apart to differ, by Nemenyi's test at the level of 5 %."""
     q = studentized_range.ppf(1 - LEVEL, n_methods, np.inf) / np.sqrt(2)
-    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_cases)))
+    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
 
 
 def collected(
@@ -59,35 +67,42 @@ def collected(
         runs = [replace(case, method=method) for method in methods]
         failed = [bool(results.errors(run)) for run in runs]
         values = [results.values(run, measure) for run in runs]
-        if all(f or len(v) for f, v in zip(failed, values, strict=True)):
+        run_on = all(f or len(v) for f, v in zip(failed, values, strict=True))
+        if run_on and not all(failed):  # else there are too few positives to label so many
             kept.append(case)
             rows.append([FAILED if f else v.mean() for f, v in zip(failed, values, strict=True)])
     return kept, np.array(rows)
 
 
-def failures(cases: Sequence[Run], methods: Sequence[str], results: Results) -> list[str]:
-    """What methods said where they failed, each message once."""
+def remarks(cases: Sequence[Run], methods: Sequence[str], results: Results) -> list[str]:
+    """What methods said where they failed, each message once, and where data are special."""
     said: dict[tuple[str, str], list[str]] = {}
     for case, method in product(cases, methods):
         for error in results.errors(replace(case, method=method)):
-            where = f"{case.dataset}, {case.scenario}, {case.n_labelled}"
+            where = f"{case.dataset}, {case.scenario}, {case.n_labelled} labelled"
             said.setdefault((method, error), []).append(where)
+    names = {case.dataset for case in cases}
+    differs = {r["dataset"]: r["differs"] for r in results.lines() if r["differs"]}
     return [
-        f"{method} failed on {'; '.join(dict.fromkeys(where))}: {error}"
-        for (method, error), where in said.items()
-    ]
+        f"{method} failed on {'; '.join(where)}: {error}" for (method, error), where in said.items()
+    ] + [f"{name}: {text}" for name, text in differs.items() if name in names]
 
 
 def page(
-    cases: list[Run],
+    cases: Sequence[Run],
     methods: Sequence[str],
     scores: np.ndarray,
     measure: str,
-    remarks: Sequence[str],
+    notes: Sequence[str],
 ) -> str:
-    ranks = mean_ranks(scores)
+    by_dataset = ranks_by_dataset(cases, scores)
+    ranks = by_dataset.mean(axis=0)
     order = np.argsort(ranks)
-    lines = ["# Leaderboard", f"Mean {measure} in percent; the best of a row is bold."]
+    lines = [
+        "# Leaderboard",
+        f"Mean {measure} in percent over the draws; the best of a row is bold. Ranks are averaged "
+        "over the rows of a data set, then over data sets.",
+    ]
     table = ["| data | scenario | labelled | " + " | ".join(methods[i] for i in order) + " |"]
     table.append("|" + " --- |" * (3 + len(methods)))
     for case, row in zip(cases, scores, strict=True):
@@ -99,15 +114,15 @@ def page(
         )
     table.append("| **mean rank** | | | " + " | ".join(f"{ranks[i]:.2f}" for i in order) + " |")
     lines.append("\n".join(table))
-    if len(cases) > 1 and len(methods) > 2:
-        p = friedmanchisquare(*scores.T).pvalue
-        cd = critical_difference(len(methods), len(cases))
+    if len(by_dataset) > 1 and len(methods) > 2:
+        p = friedmanchisquare(*by_dataset.T).pvalue
+        cd = critical_difference(len(methods), len(by_dataset))
         lines.append(
-            f"Over {len(cases)} cases the methods differ with p = {p:.2g} (Friedman); two of them "
-            f"differ at 5 % where their mean ranks are {cd:.2f} apart (Nemenyi)."
+            f"Over {len(by_dataset)} data sets the methods differ with p = {p:.2g} (Friedman); two "
+            f"of them differ at 5 % where their mean ranks are {cd:.2f} apart (Nemenyi)."
         )
-    if remarks:
-        lines.append("\n".join(f"- {remark}" for remark in remarks))
+    if notes:
+        lines.append("\n".join(f"- {note}" for note in notes))
     return "\n\n".join([*lines, "![Mean ranks of the methods](leaderboard.svg)"]) + "\n"
 
 
@@ -134,11 +149,35 @@ def draw(methods: Sequence[str], ranks: np.ndarray, cd: float, path: Path) -> No
     save(figure, path)
 
 
+def write(
+    cases: Sequence[Run], methods: Sequence[str], results: Results, measure: str, folder: Path
+) -> None:
+    """The page and its picture, of the cases that are complete."""
+    kept, scores = collected(cases, methods, results, measure)
+    if not kept:
+        print("no case has been run with all methods yet")
+        return
+    text = page(kept, methods, scores, measure, remarks(kept, methods, results))
+    (folder / "leaderboard.md").write_text(text, encoding="utf-8")
+    by_dataset = ranks_by_dataset(kept, scores)
+    cd = critical_difference(len(methods), len(by_dataset))
+    draw(methods, by_dataset.mean(axis=0), cd, folder / "leaderboard.svg")
+    print(folder / "leaderboard.md")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder of the data sets; or PUFOREST_DATA")
-    parser.add_argument("--datasets", nargs="+", default=list(DATASETS))
-    parser.add_argument("--methods", nargs="+", default=list(METHODS))
+    parser.add_argument(
+        "--also",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="Python files with data sets and methods of your own, such as more_data.py",
+    )
+    parser.add_argument("--datasets", nargs="+", default=list(ON))
+    parser.add_argument("--methods", nargs="+", default=list(COMPARED))
     parser.add_argument("--scenarios", nargs="+", default=list(SCENARIOS), choices=SCENARIOS)
     parser.add_argument("--labelled", nargs="+", type=int, default=[100, 1000])
     parser.add_argument("--draws", type=int, default=3)
@@ -147,34 +186,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
     out = Path(__file__).parent / "leaderboard"
     parser.add_argument("--out", type=Path, default=out, help="folder of the results")
     args = parser.parse_args(arguments)
+    for path in args.also:
+        runpy.run_path(str(path))
+    for option, given, known in (
+        ("--datasets", args.datasets, DATASETS),
+        ("--methods", args.methods, METHODS),
+    ):
+        if unknown := [name for name in given if name not in known]:
+            parser.error(f"{option} {unknown[0]}: there is {', '.join(known)}; --also adds more")
     results = Results(args.out / "runs.csv")
     cases = [
         Run(dataset, "", 0, n, scenario)
         for dataset, scenario, n in product(args.datasets, args.scenarios, args.labelled)
     ]
     runs = [
-        Run(case.dataset, method, i, case.n_labelled, case.scenario)
+        replace(case, method=method, draw=i)
         for case in cases
         for method in args.methods
         for i in range(args.draws)
     ]
+    not_there: dict[str, str] = {}
+    interrupted = False
     try:
-        perform_all(
-            runs,
-            results,
-            lambda name: load(name, args.data),
-            threads=args.threads,
-            failures=True,
+        not_there = perform_all(
+            runs, results, lambda name: load(name, args.data), threads=args.threads
         )
     except KeyboardInterrupt:
-        raise SystemExit("\ninterrupted: run the same command again to go on") from None
-    kept, scores = collected(cases, args.methods, results, args.measure)
-    remarks = failures(kept, args.methods, results)
-    text = page(kept, args.methods, scores, args.measure, remarks)
-    (args.out / "leaderboard.md").write_text(text, encoding="utf-8")
-    cd = critical_difference(len(args.methods), len(kept))
-    draw(args.methods, mean_ranks(scores), cd, args.out / "leaderboard.svg")
-    print(args.out / "leaderboard.md")
+        interrupted = True
+    write(cases, args.methods, results, args.measure, args.out)
+    end(not_there, interrupted=interrupted)
 
 
 if __name__ == "__main__":

@@ -16,15 +16,34 @@ from puforest import PUExtraTreesClassifier
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What a method may depend on; `scratch` is for what a killed fit goes on from."""
+class Run:
+    """The draw is the seed. Supervised methods learn from all classes, whatever is labelled."""
 
     dataset: str
+    method: str
+    draw: int
+    n_labelled: int = 1000  # the paper's
+    scenario: str = "case-control"
+
+    @classmethod
+    def of(cls, line: dict[str, str]) -> Run:
+        numbers = int(line["draw"]), int(line["n_labelled"])
+        return cls(line["dataset"], line["method"], *numbers, line["scenario"])
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a method may depend on, and what it may use."""
+
+    run: Run
     prior: float
-    scenario: str
-    seed: int
-    threads: int
-    scratch: Path
+    threads: int = 1
+    scratch: Path = Path("scratch")  # for what a killed fit goes on from
+    tell: Callable[[str], None] = print  # how far a long fit is
+
+
+# Parameters that change nothing about a result, or that a run has anyway.
+FREE = {"n_jobs", "callback", "checkpoint", "random_state"}
 
 
 @dataclass(frozen=True)
@@ -42,8 +61,8 @@ def forest(**params: Any) -> Callable[[Setting], Any]:
     def make(setting: Setting) -> Any:
         known = {} if params.get("risk") == "pn" else {"prior": setting.prior}
         return PUExtraTreesClassifier(
-            **known | {"scenario": setting.scenario} | params,
-            random_state=setting.seed,
+            **known | {"scenario": setting.run.scenario} | params,
+            random_state=setting.run.draw,
             n_jobs=setting.threads,
         )
 
@@ -61,8 +80,8 @@ def bagging(sample_size: Any, *, knows_prior: bool = False) -> Callable[[Setting
             n_estimators=100,
             sample_size=sample_size,
             prior=setting.prior if knows_prior else None,
-            scenario=setting.scenario,
-            random_state=setting.seed,
+            scenario=setting.run.scenario,
+            random_state=setting.run.draw,
             n_jobs=setting.threads,
         )
 
@@ -78,8 +97,8 @@ def elkan_noto(variant: str) -> Callable[[Setting], Any]:
             forest,
             variant=variant,
             prior=setting.prior,
-            scenario=setting.scenario,
-            random_state=setting.seed,
+            scenario=setting.run.scenario,
+            random_state=setting.run.draw,
         )
 
     return make
@@ -90,21 +109,23 @@ def spy(setting: Setting) -> Any:
 
     forest = ExtraTreesClassifier(100, min_samples_leaf=5, n_jobs=setting.threads)
     return SpyTwoStep(
-        forest, prior=setting.prior, scenario=setting.scenario, random_state=setting.seed
+        forest, prior=setting.prior, scenario=setting.run.scenario, random_state=setting.run.draw
     )
 
 
 def scikit_learn(n_estimators: int) -> Callable[[Setting], Any]:
     def make(setting: Setting) -> Any:
-        return ExtraTreesClassifier(n_estimators, random_state=setting.seed, n_jobs=setting.threads)
+        return ExtraTreesClassifier(
+            n_estimators, random_state=setting.run.draw, n_jobs=setting.threads
+        )
 
     return make
 
 
-# The paper's networks. Its 200 epochs are cut by early stopping, or to what takes less than an hour
-# on one core without a graphics card. uPU is run without early stopping too, as the paper's must
-# have been. Self-PU, whose schedule is made of shares of the epochs, is not stopped early; one of
-# its epochs takes about four times as long.
+# The paper's networks. Its 200 epochs are cut by early stopping, or to what one core without a
+# graphics card does in less than an hour. uPU is run without early stopping too, as the paper's
+# must have been. Self-PU, whose schedule is made of shares of the epochs, is not stopped early; one
+# of its epochs takes about four times as long.
 ARCHITECTURES = {"20news": "softsign", "cifar-10": "cnn"}
 MOST_EPOCHS = 200
 EPOCHS = {"covtype": 10, "cifar-10": 1}
@@ -126,25 +147,31 @@ def network(
     def make(setting: Setting) -> Any:
         from puforest.baselines import PUNetClassifier, SelfPUClassifier
 
-        setting.scratch.mkdir(parents=True, exist_ok=True)
-        epochs = budget.get(setting.dataset, MOST_EPOCHS)
-        patience = PATIENCE.get(setting.dataset, USUAL_PATIENCE)
+        run = setting.run
+        epochs = budget.get(run.dataset, MOST_EPOCHS)
+        patience = PATIENCE.get(run.dataset, USUAL_PATIENCE)
         may_stop = stops_early and epochs > patience
         # Where neither can stop, both ways are the same training, done once.
         way = "stopped" if may_stop else "whole"
+        of = f"{run.dataset}-{run.scenario}-{run.n_labelled}-{kind}-{way}-{run.draw}"
+
+        def after_epoch(row: dict[str, float]) -> None:
+            setting.tell(f"epoch {row['epoch']:.0f} of {epochs}")
+
         shared = {
-            "architecture": ARCHITECTURES.get(setting.dataset, "mlp"),
+            "architecture": ARCHITECTURES.get(run.dataset, "mlp"),
             "epochs": epochs,
-            "learning_rate": LEARNING_RATES.get(setting.dataset, 1e-3),
+            "learning_rate": LEARNING_RATES.get(run.dataset, 1e-3),
             "patience": patience if may_stop else None,
-            "checkpoint": setting.scratch / f"{setting.dataset}-{kind}-{way}-{setting.seed}.pt",
-            "scenario": setting.scenario,
+            "checkpoint": setting.scratch / f"{of}.pt",
+            "callback": after_epoch,
+            "scenario": run.scenario,
             "n_jobs": setting.threads,
-            "random_state": setting.seed,
+            "random_state": run.draw,
         }
         if kind == "self-pu":
             return make_pipeline(MinMaxScaler(), SelfPUClassifier(setting.prior, **shared))
-        shared["batch_size"] = BATCH_SIZES.get(setting.dataset, USUAL_BATCH_SIZE)
+        shared["batch_size"] = BATCH_SIZES.get(run.dataset, USUAL_BATCH_SIZE)
         return make_pipeline(MinMaxScaler(), PUNetClassifier(setting.prior, risk=kind, **shared))
 
     return make

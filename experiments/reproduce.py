@@ -14,7 +14,7 @@ from pathlib import Path
 from comparison import write
 from data import Split, load
 from figures import Figure, draw_all, perform_figures
-from harness import Results, perform_all
+from harness import Results, end, perform_all
 from tables import Table
 
 PAPER = Path(__file__).parent / "paper"
@@ -35,8 +35,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         choices=names,
         help=f"tables and figures to run; all but {', '.join(sorted(SLOW))} if not given",
     )
-    parser.add_argument("--datasets", nargs="+", help="only these")
-    parser.add_argument("--methods", nargs="+", help="of tables, only these")
+    datasets = {name for table in tables for name in table.datasets}
+    methods = {name for table in tables for name in table.methods}
+    parser.add_argument("--datasets", nargs="+", choices=sorted(datasets), help="only these")
+    parser.add_argument(
+        "--methods", nargs="+", choices=sorted(methods), help="only these of tables"
+    )
     parser.add_argument("--draws", type=int, help="fewer draws than the tables have")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path, default=PAPER / "results", help="folder of the results")
@@ -60,13 +64,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     def read(name: str) -> Split:
         return load(name, args.data)
 
+    not_there: dict[str, str] = {}
+    interrupted = False
     try:
-        perform_all(runs, results, read, threads=args.threads)
-        perform_figures(wanted, args.out, read, threads=args.threads)
+        not_there |= perform_all(runs, results, read, threads=args.threads)
+        not_there |= perform_figures(wanted, args.out, read, threads=args.threads)
     except KeyboardInterrupt:
-        raise SystemExit("\ninterrupted: run the same command again to go on") from None
+        interrupted = True
+    args.out.mkdir(parents=True, exist_ok=True)
     write(tables, results, draw_all(figures, args.out), args.out)
     print(f"{args.out / 'report.html'}")
+    end(not_there, interrupted=interrupted)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ from itertools import permutations
 from pathlib import Path
 
 import numpy as np
-from harness import Results, Run
+from harness import Results
+from methods import Run
 
 MEASURES = {
     "accuracy": "accuracy, %",
@@ -20,6 +21,7 @@ MEASURES = {
 }
 # How far apart a cell may be: sds of the paper, or this much if that is more.
 SDS = 2.0
+PAPER_DRAWS = 5
 # The paper rounds to two digits: what it prints as 0.00 may be as large as this.
 ROUNDED = 0.005
 LEAST = {"accuracy": 1.0, "f1": 1.0, "train_risk": 0.01, "test_risk": 0.01}
@@ -78,13 +80,21 @@ class Cell:
 def reversed_pairs(row: list[Cell]) -> list[tuple[str, str]]:
     """Methods of which the paper's first is the better one and ours the other, neither by chance.
 
-    Apart are means that differ by more than two standard deviations of both and a point.
+    Apart are means that differ by more than two standard errors of the difference and a point.
     """
 
     def apart(a: Number, b: Number) -> bool:
         return a.mean - b.mean > max(SDS * float(np.hypot(a.sd, b.sd)), LEAST[row[0].measure])
 
-    known = [(c.method, c.paper, Number(c.mean, c.sd)) for c in row if c.paper and len(c.ours)]
+    known = [
+        (
+            c.method,
+            Number(c.paper.mean, c.paper.sd / np.sqrt(PAPER_DRAWS)),
+            Number(c.mean, c.sd / np.sqrt(len(c.ours))),
+        )
+        for c in row
+        if c.paper and len(c.ours)
+    ]
     return [
         (first, second)
         for (first, paper_1, ours_1), (second, paper_2, ours_2) in permutations(known, 2)
@@ -110,30 +120,36 @@ class Table:
     def read(cls, path: Path) -> Table:
         return cls(name=path.stem, **tomllib.loads(path.read_text()))
 
-    def _row(self, dataset: str) -> list[Run]:
+    def row(self, dataset: str) -> list[Run]:
         """The first draw of each method."""
         return [
             Run(dataset, method, 0, self.n_labelled, self.scenario_of.get(method, "case-control"))
             for method in self.methods
         ]
 
+    def first_runs(self) -> list[Run]:
+        return [run for dataset in self.datasets for run in self.row(dataset)]
+
     def runs(self) -> list[Run]:
         return [
             replace(run, draw=draw)
-            for dataset in self.datasets
-            for run in self._row(dataset)
-            for draw in range(self.draws_of.get(dataset, self.draws))
+            for run in self.first_runs()
+            for draw in range(self.draws_of.get(run.dataset, self.draws))
         ]
 
-    def why(self, cell: Cell) -> str:
-        """What is known about a cell that differs, the most special remark first."""
+    def explanation(self, cell: Cell) -> str | None:
+        """The key of what is known about a cell that differs, the most special one there is."""
         keys = (
             f"{cell.dataset}: {cell.method}: {cell.measure}",
             f"{cell.dataset}: {cell.method}",
             f"{cell.method}: {cell.measure}",
             cell.dataset,
         )
-        return next((self.explained[key] for key in keys if key in self.explained), "not explained")
+        return next((key for key in keys if key in self.explained), None)
+
+    def why(self, cell: Cell) -> str:
+        key = self.explanation(cell)
+        return "not explained" if key is None else self.explained[key]
 
     def cells(self, measure: str, results: Results) -> list[list[Cell]]:
         """Rows of cells, a data set each: all that the paper or we have."""
@@ -144,7 +160,7 @@ class Table:
             rows.append(
                 [
                     Cell(dataset, run.method, measure, Number.read(text), values(run, measure))
-                    for run, text in zip(self._row(dataset), texts, strict=True)
+                    for run, text in zip(self.row(dataset), texts, strict=True)
                 ]
             )
         return rows

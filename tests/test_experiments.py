@@ -4,17 +4,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import comparison
+import data
 import harness
 import leaderboard
+import methods
 import numpy as np
 import pytest
 import reproduce
 from data import Split
 from figures import KINDS, Figure, Kept, Picture, draw_all, missing_parts, perform_figures
-from harness import FIELDS, Results, Run, perform_all
-from methods import METHODS, Method
+from harness import FIELDS, Results, is_stale, perform_all
+from methods import METHODS, Method, Run, scikit_learn
 from numpy.testing import assert_allclose
+from sklearn.base import BaseEstimator
+from sklearn.utils import Bunch
 from tables import Cell, Number, Table, reversed_pairs
+
+from puforest.scenario import SCENARIOS
 
 PAPER = Path(reproduce.__file__).parent / "paper"
 TABLES = sorted(PAPER.glob("tables/*.toml"))
@@ -69,6 +75,83 @@ def test_a_killed_run_goes_on(tmp_path, toy, monkeypatch):
     perform_all(RUNS, results, lambda name: toy, threads=1)
     assert len(calls) == 5  # the killed one again, and the fourth
     assert results.done() == set(RUNS)
+
+
+def test_a_run_with_other_settings_is_done_again(tmp_path, toy, monkeypatch):
+    results = Results(tmp_path / "runs.csv")
+    perform_all(RUNS, results, lambda name: toy, threads=1)
+    monkeypatch.setitem(METHODS, "NaivePUET", Method(scikit_learn(5)))
+    assert results.missing(RUNS) == RUNS[2:]
+    perform_all(RUNS, results, lambda name: toy, threads=1)
+    assert results.missing(RUNS) == []
+    assert len(results.lines()) == len(RUNS)  # new ones have taken the place of the old
+    assert "ExtraTreesClassifier(n_estimators=5)" in results.lines()[-1]["settings"]
+
+
+def test_two_processes_leave_one_line(tmp_path, toy):
+    results = Results(tmp_path / "runs.csv")
+    for _ in range(2):
+        results.add(harness.perform(RUNS[0], toy, 1, tmp_path))
+    assert len(results.lines()) == 1
+
+
+def test_data_that_is_missing_is_left_out(tmp_path, toy, monkeypatch, capsys):
+    def load(name, folder):
+        if name == "mushrooms":
+            return toy
+        raise FileNotFoundError(f"{name} is not there")
+
+    monkeypatch.setattr(reproduce, "load", load)
+    monkeypatch.setattr(reproduce, "Table", FewLabelled)
+    part = ["--only", "risk_and_loss", "mnist_maps", "--datasets", "mushrooms", "mnist"]
+    with pytest.raises(SystemExit, match="left out mnist: mnist is not there"):
+        reproduce.main([*part, "--draws", "1", "--threads", "1", "--out", str(tmp_path)])
+    assert {run.dataset for run in Results(tmp_path / "runs.csv").done()} == {"mushrooms"}
+    assert (tmp_path / "report.html").exists()
+
+
+class FewLabelled:
+    """The tables with fewer labelled rows."""
+
+    @staticmethod
+    def read(path):
+        return replace(Table.read(path), n_labelled=20)
+
+
+def test_an_interrupted_run_writes_its_report(tmp_path, toy, monkeypatch):
+    def interrupted(*rest, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reproduce, "perform_all", interrupted)
+    with pytest.raises(SystemExit, match="run the same command again"):
+        reproduce.main(["--only", "risk_and_loss", "--out", str(tmp_path)])
+    assert (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_learn(tmp_path, toy, name, scenario, monkeypatch):
+    """Networks for an epoch only; with other numbers of labelled rows they start anew."""
+    monkeypatch.setattr(methods, "MOST_EPOCHS", 1)
+    told = []
+    for n_labelled in (40, 20):
+        run = Run("toy", name, 0, n_labelled, scenario)
+        record = harness.perform(run, toy, 1, tmp_path, told.append)
+        assert 0 <= record["accuracy"] <= 1
+        assert record["fit_seconds"] > 0
+        assert record["error"] == ""
+        assert is_stale(run, record | {"settings": record["settings"] + "?"})
+        assert not is_stale(run, record)
+    assert ("epoch 1 of" in "".join(told)) == ("net" in name.split(",")[0].split())
+
+
+def test_a_resumed_fit_is_not_timed(tmp_path, toy, monkeypatch):
+    monkeypatch.setattr(methods, "MOST_EPOCHS", 1)
+    run = Run("toy", "nnPU net", 0, 20)
+    first, second = (harness.perform(run, toy, 1, tmp_path) for _ in range(2))
+    assert first["accuracy"] == second["accuracy"]
+    assert first["fit_seconds"] > 0
+    assert second["fit_seconds"] == ""
 
 
 def test_a_line_cut_short_is_run_again(tmp_path, toy):
@@ -128,7 +211,7 @@ def test_what_the_paper_prints_as_zero_is_rounded():
     [
         ([[70.0, 70.2], [80.0, 80.2]], [("a", "b")]),
         ([[70.0, 70.2], [70.4, 70.6]], []),  # within a point
-        ([[60.0, 80.0], [72.0, 72.2]], []),  # within two standard deviations
+        ([[60.0, 80.0], [72.0, 72.2]], []),  # within two standard errors
         ([[80.0, 80.2], [70.0, 70.2]], []),
     ],
 )
@@ -143,6 +226,36 @@ def test_order_of_methods(ours, swapped):
     text = comparison.about_order(row)
     assert ("b is better than a" in text) == bool(swapped)
     assert ("order of methods holds" in text) == (not swapped)
+
+
+def test_nothing_is_said_of_the_order_of_one(tmp_path, toy):
+    results = Results(tmp_path / "runs.csv")
+    perform_all(RUNS[:2], results, lambda name: toy, threads=1)
+    paper = {"accuracy": {"toy": ["90 (1)", "80 (1)"]}}
+    table = Table("t", "T", ["toy"], ["nnPU quadratic", "NaivePUET"], 2, n_labelled=20, paper=paper)
+    assert comparison.about(table, results) == ["toy: a toy"]
+    perform_all(RUNS, results, lambda name: toy, threads=1)
+    assert "toy, accuracy, %: the data differ; the" in comparison.about(table, results)[0]
+
+
+def test_times_are_compared_by_their_ratio():
+    cell = Cell("mnist", "one tree", "fit_seconds", Number(6.0, 0.1), np.array([1.9, 2.1]))
+    assert comparison.shown(cell) == "6.00 (0.10) / 2.000 (0.141, 2 draws) / 3 times faster"
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda p: p.stem)
+def test_kept_results_are_explained(path):
+    """Every cell that differs, where the data do not, and nothing else."""
+    table, results = Table.read(path), Results(PAPER / "results" / "runs.csv")
+    differs = {line["dataset"] for line in results.lines() if line["differs"]}
+    cells = [
+        cell
+        for measure in table.paper
+        for row in table.cells(measure, results)
+        for cell in row
+        if cell.differs and cell.dataset not in differs
+    ]
+    assert {table.explanation(cell) for cell in cells} == set(table.explained)
 
 
 def test_draws_and_epochs_are_told(tmp_path):
@@ -213,8 +326,11 @@ def test_a_part_of_a_table(tmp_path, monkeypatch):
 
 
 def test_ranks_and_critical_difference():
-    scores = np.array([[90.0, 80, 70], [60, 60, 50]])
-    assert leaderboard.mean_ranks(scores).tolist() == [1.25, 1.75, 3]
+    scores = np.array([[90.0, 80, 70], [60, 60, 50], [10, 20, 30]])
+    cases = [Run(name, "", 0) for name in ("a", "a", "b")]
+    # Cases of a data set count once, all together.
+    ranks = leaderboard.ranks_by_dataset(cases, scores)
+    assert ranks.tolist() == [[1.25, 1.75, 3], [3, 2, 1]]
     # Demsar (2006), table 5 and section 3.2.2: q = 2.569 for four methods.
     assert leaderboard.critical_difference(4, 14) == pytest.approx(
         2.569 * np.sqrt(20 / 84), abs=1e-3
@@ -223,17 +339,37 @@ def test_ranks_and_critical_difference():
 
 def test_the_leaderboard(tmp_path, toy, monkeypatch):
     monkeypatch.setattr(leaderboard, "load", lambda name, folder: toy)
+    monkeypatch.setattr(leaderboard, "DATASETS", ("one", "other"))
     arguments = ["--datasets", "one", "other", "--labelled", "20", "--draws", "1", "--threads", "1"]
     methods = ["nnPU quadratic", "NaivePUET", "uPU logistic"]
     leaderboard.main([*arguments, "--methods", *methods, "--out", str(tmp_path)])
     text = (tmp_path / "leaderboard.md").read_text()
     assert text.count("| one |") == text.count("| other |") == 2  # a line for each scenario
-    assert "Friedman" in text
+    assert "Over 2 data sets the methods differ with p" in text
+    assert "- one: a toy" in text
     assert "<svg" in (tmp_path / "leaderboard.svg").read_text()
     assert text.index("nnPU quadratic") < text.index("NaivePUET")  # the better one comes first
 
 
-class LearnsFromFew:
+def test_data_sets_of_ones_own(tmp_path, capsys):
+    more = Path(leaderboard.__file__).parent / "more_data.py"
+    part = ["--methods", "nnPU quadratic", "NaivePUET", "spy", "--labelled", "40", "--draws", "1"]
+    part += ["--scenarios", "case-control", "--threads", "1", "--out", str(tmp_path)]
+    leaderboard.main(["--also", str(more), "--datasets", "digits", "breast-cancer", *part])
+    text = (tmp_path / "leaderboard.md").read_text()
+    assert "| digits | case-control | 40 |" in text
+    with pytest.raises(SystemExit):
+        leaderboard.main(["--datasets", "mushroom", *part])
+    assert "--datasets mushroom: there is mushrooms" in capsys.readouterr().err
+
+
+def test_classes_may_be_any_two_numbers(monkeypatch):
+    bunch = Bunch(data=np.eye(3), target=np.array([-1, 1, 1]))
+    monkeypatch.setattr(data, "load_subset", lambda name, **options: bunch)
+    assert data.load("mine", None).y.tolist() == [0, 1, 1]
+
+
+class LearnsFromFew(BaseEstimator):
     def fit(self, X, y):
         if len(y) > 200:
             raise ValueError("too many rows")
@@ -246,19 +382,21 @@ class LearnsFromFew:
 def test_a_method_that_fails_comes_last(tmp_path, toy, monkeypatch):
     monkeypatch.setitem(METHODS, "few", Method(lambda setting: LearnsFromFew()))
     monkeypatch.setattr(leaderboard, "load", lambda name, folder: toy)
-    arguments = ["--datasets", "toy", "--labelled", "20", "--draws", "2", "--threads", "1"]
+    monkeypatch.setattr(leaderboard, "DATASETS", ("toy",))
+    arguments = ["--datasets", "toy", "--labelled", "20", "900", "--draws", "2", "--threads", "1"]
     methods = ["few", "NaivePUET", "nnPU quadratic"]
     leaderboard.main([*arguments, "--methods", *methods, "--out", str(tmp_path)])
     text = (tmp_path / "leaderboard.md").read_text()
     # Labelled rows come on top in one scenario, and are among the others in the other.
-    assert "- few failed on toy, case-control, 20: too many rows" in text
+    assert "- few failed on toy, case-control, 20 labelled: too many rows" in text
+    assert "| 900 |" not in text  # there are not so many positives
     case_control = next(line for line in text.splitlines() if "| case-control |" in line)
     assert case_control.endswith("| failed |")
     assert text.count("failed") == 2
-    # Where it is not asked for, a failure ends the run.
-    results = Results(tmp_path / "other.csv")
-    with pytest.raises(ValueError, match="too many rows"):
-        perform_all([Run("toy", "few", 0, 20)], results, lambda name: toy, threads=1)
+    # The report of the paper says so too.
+    table = Table("toys", "Toys", ["toy"], ["few"], 1, n_labelled=20)
+    remarks = comparison.about(table, Results(tmp_path / "runs.csv"))
+    assert "toy, few failed: too many rows" in remarks
 
 
 def test_an_estimated_prior_is_not_warned_of(tmp_path, toy):

@@ -38,6 +38,7 @@ class SelfPUClassifier(PUNeuralClassifier):
         Of all networks; as in `PUNetClassifier`.
     epochs : int, default=200
         How often to go through the rows. Rows to trust are chosen after 5, 10, 15 and 20 % of them.
+        One or two leave no room for that: what is left is nnPU with two networks.
     batch_size : int, default=256
         Rows of a batch, as in `PUNetClassifier`.
     learning_rate : float, default=1e-3
