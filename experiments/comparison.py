@@ -14,6 +14,7 @@ STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { padding: .3rem .7rem; border-bottom: 1px solid #8884; text-align: right; }
+td { white-space: nowrap; vertical-align: top; }
 th:first-child, td:first-child { text-align: left; }
 img { max-width: 100%; background: #fff; }
 .apart { background: #d9730d33; }
@@ -34,7 +35,8 @@ def shown(cell: Cell) -> str:
     if cell.in_sds is None:
         return f"{paper} / {ours}"
     if cell.measure == "fit_seconds":
-        return f"{paper} / {ours} / {cell.paper.mean / cell.mean:.2g} times faster"
+        ratio = cell.paper.mean / cell.mean
+        return f"{paper} / {ours} / {ratio:.{0 if ratio > 10 else 1}f} times faster"
     return f"{paper} / {ours} / {cell.in_sds:+.1f} sd"
 
 
@@ -143,7 +145,7 @@ def page(tables: list[Table], results: Results, pictures: list[Picture]) -> str:
             for row in table.cells(measure, results):
                 cells = "".join(
                     f'<td class="{"apart" if c.differs else "" if len(c.ours) else "quiet"}">'
-                    f"{e(shown(c))}</td>"
+                    f"{e(shown(c)).replace(' / ', '<br>')}</td>"
                     for c in row
                 )
                 body.append(f"<tr><td>{e(row[0].dataset)}</td>{cells}</tr>")

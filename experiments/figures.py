@@ -223,7 +223,9 @@ def draw_selection(figure: Figure, kept: Kept, path: Path) -> Picture:
     ax.spines[["top", "right"]].set_visible(False)
     save(drawing, path.with_suffix(".svg"))
     area = np.trapezoid(risk - gini, features)
-    paper = "" if figure.paper_area is None else f"; the paper has {figure.paper_area:g}"
+    paper = (
+        "" if figure.paper_area is None else f"; the paper has {figure.paper_area:g}, in no unit"
+    )
     return Picture(
         figure.title,
         path.with_suffix(".svg").name,

@@ -240,7 +240,7 @@ def test_nothing_is_said_of_the_order_of_one(tmp_path, toy):
 
 def test_times_are_compared_by_their_ratio():
     cell = Cell("mnist", "one tree", "fit_seconds", Number(6.0, 0.1), np.array([1.9, 2.1]))
-    assert comparison.shown(cell) == "6.00 (0.10) / 2.000 (0.141, 2 draws) / 3 times faster"
+    assert comparison.shown(cell) == "6.00 (0.10) / 2.000 (0.141, 2 draws) / 3.0 times faster"
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda p: p.stem)
