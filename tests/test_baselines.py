@@ -161,22 +161,24 @@ class TakesNoWeights(ExtraTreeClassifier):
         return super().fit(X, y)
 
 
+@pytest.mark.parametrize("share", [0.3, 1.0])
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
-def test_weights_stand_for_repeated_rows(scenario):
+def test_weights_stand_for_repeated_rows(scenario, share):
     X, labelled, _ = clouds(scenario, n=500)
     weighted, repeated = (
         PUBagging(
             tree,
             n_estimators=5,
-            sample_size=1.0,
+            sample_size=share,
             oob_score=True,
             scenario=scenario,
             random_state=0,
         ).fit(X, labelled)
         for tree in (ExtraTreeClassifier(), TakesNoWeights())
     )
-    rows = [bag.estimators_[0].tree_.n_node_samples[0] for bag in (weighted, repeated)]
-    assert rows[0] < rows[1] == len(X)
+    trees = [bag.estimators_[0].tree_ for bag in (weighted, repeated)]
+    assert trees[0].n_node_samples[0] < trees[1].n_node_samples[0]
+    assert trees[0].weighted_n_node_samples[0] == trees[1].n_node_samples[0]
     assert_array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
     assert_array_equal(weighted.oob_score_of_unlabelled_, repeated.oob_score_of_unlabelled_)
 

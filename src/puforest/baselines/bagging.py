@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from puforest import _validation as check
@@ -38,7 +38,8 @@ class PUBagging(PUBaseline):
     estimator : classifier, default=None
         A member; None is a decision tree. Probabilities are averaged, or votes where members have
         no ``predict_proba``. Rows drawn several times are given once, with a weight, to members
-        that take ``sample_weight``, and are repeated for others.
+        that take ``sample_weight``, and are repeated for others; trees that are to see most rows
+        are given all of them, with weights that may be zero.
     n_estimators : int, default=100
         Number of members.
     sample_size : int, float or None, default=None
@@ -152,12 +153,17 @@ class PUBagging(PUBaseline):
             drawn = rng.randint(len(unlabelled), size=n_draws)
             times = np.bincount(drawn, minlength=len(unlabelled))
             left_out = np.flatnonzero(times == 0) if scores_left_out else np.empty(0, np.intp)
+            rows: Any = np.append(labelled, unlabelled[drawn])
             weights = {}
             if weighs:
-                drawn = np.flatnonzero(times)
-                weights["sample_weight"] = np.append(np.ones(len(labelled)), times[drawn])
-            rows = np.append(labelled, unlabelled[drawn])
-            target = np.repeat([1, 0], [len(labelled), len(drawn)])
+                weight = np.ones(len(sample))
+                weight[unlabelled] = times
+                rows = np.flatnonzero(weight)
+                # Trees pass over rows without weight: no need to copy most of the rows for them.
+                if isinstance(member, BaseDecisionTree) and len(rows) > len(sample) / 2:
+                    rows = slice(None)
+                weights["sample_weight"] = weight[rows]
+            target = sample.labelled[rows].astype(int)
             model = seeded(member, rng).fit(X[rows], target, **weights)
             if not len(left_out):
                 return model, left_out, np.empty(0)
