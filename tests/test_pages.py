@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from puforest.datasets import DATASETS
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -37,6 +39,25 @@ def test_examples_of_the_page_about_practice(capsys):
     assert abs(names["report"].as_dict()["metrics"]["pu_accuracy"]["value"] - 0.94) < 0.06
     assert "pu_precision" in said
     assert "worst concave points" in said
+
+
+def test_examples_of_the_page_about_comparing(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    run_examples("docs/comparing.md", names)
+    accuracy = names["accuracy"]
+    assert (
+        accuracy["naive"] < 0.5 < 0.85 < min(accuracy[name] for name in accuracy if name != "naive")
+    )
+    assert (tmp_path / "net.pt").is_file()
+    assert names["net"].score(names["X_test"], names["y_test"]) > 0.7
+    assert "nnPU network" in capsys.readouterr().out
+
+
+def test_data_sets_of_the_page_about_comparing():
+    page = (ROOT / "docs/comparing.md").read_text()
+    paper = [name for name, dataset in DATASETS.items() if dataset.from_folder] + ["mushrooms"]
+    assert set(re.findall(r"^\| `([a-z0-9-]+)` \|", page, re.MULTILINE)) == set(paper)
 
 
 def test_commands_exist():
