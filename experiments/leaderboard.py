@@ -25,7 +25,7 @@ from puforest.datasets import DATASETS
 from puforest.scenario import SCENARIOS
 
 COMPARED = (
-    "nnPU quadratic",
+    "PU ET, prior known",
     "PU ET, prior estimated",
     "NaivePUET",
     "PUBaggingET, K = n_p",

@@ -128,7 +128,7 @@ def scikit_learn(n_estimators: int) -> Callable[[Setting], Any]:
 # of its epochs takes about four times as long.
 ARCHITECTURES = {"20news": "softsign", "cifar-10": "cnn"}
 MOST_EPOCHS = 200
-EPOCHS = {"covtype": 30, "cifar-10": 2}
+EPOCHS = {"covtype": 100, "cifar-10": 2}
 SELF_PU_EPOCHS = {"mushrooms": 30, "20news": 30, "mnist": 20, "covtype": 8, "cifar-10": 1}
 LEARNING_RATES = {"cifar-10": 5e-4}
 # On MNIST as in the authors' code of nnPU: of the usual 1000 rows 16 would be labelled, and nnPU
@@ -202,6 +202,7 @@ METHODS: dict[str, Method] = {
     "PUBaggingET": Method(bagging(1.0)),
     "PUBaggingET, K = n_p": Method(bagging(None)),
     "PUBaggingET, K = n_p, prior known": Method(bagging(None, knows_prior=True)),
+    "PU ET, prior known": Method(forest()),
     "PU ET, prior estimated": Method(forest(prior=None)),
     "Elkan-Noto, classic": Method(elkan_noto("classic")),
     "Elkan-Noto, weighted": Method(elkan_noto("weighted")),
