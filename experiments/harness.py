@@ -55,6 +55,9 @@ FIELDS = (
     "differs",
     "error",
 )
+# Up to so many features, methods are given matrices whose columns are together: on Covertype
+# scikit-learn's trees take little more than half the time then. On CIFAR-10 they take a quarter more.
+NARROW = 100
 # What a data set that cannot be had raises: files are missing, damaged, or need a package.
 NO_DATA = (FileNotFoundError, ImportError, ValueError)
 
@@ -202,6 +205,8 @@ def perform(
                 random_state=run.draw,
             )
             record["unlabelled"] = int((labels == 0).sum())
+        if X.shape[1] <= NARROW:
+            X = np.asfortranarray(X)
         started, cpu_started = time.perf_counter(), time.process_time()
         with warnings.catch_warnings():
             # Methods that are to estimate the prior need not say so.
