@@ -55,8 +55,8 @@ FIELDS = (
     "differs",
     "error",
 )
-# Up to so many features, methods are given matrices whose columns are together: scikit-learn's trees
-# take little more than half the time then on Covertype. On CIFAR-10 they would take a quarter more.
+# Up to so many features, methods are given matrices whose columns are together. On Covertype
+# scikit-learn's trees take little more than half the time then; on CIFAR-10 they would take more.
 NARROW = 100
 # What a data set that cannot be had raises: files are missing, damaged, or need a package.
 NO_DATA = (FileNotFoundError, ImportError, ValueError)
