@@ -177,8 +177,9 @@ def test_weights_stand_for_repeated_rows(scenario, share):
         for tree in (ExtraTreeClassifier(), TakesNoWeights())
     )
     trees = [bag.estimators_[0].tree_ for bag in (weighted, repeated)]
-    assert trees[0].n_node_samples[0] < trees[1].n_node_samples[0]
-    assert trees[0].weighted_n_node_samples[0] == trees[1].n_node_samples[0]
+    n_rows = labelled.sum() + np.ceil(share * (labelled == 0).sum())
+    assert trees[0].n_node_samples[0] < trees[1].n_node_samples[0] == n_rows
+    assert trees[0].weighted_n_node_samples[0] == n_rows
     assert_array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
     assert_array_equal(weighted.oob_score_of_unlabelled_, repeated.oob_score_of_unlabelled_)
 

@@ -153,7 +153,7 @@ class PUBagging(PUBaseline):
             drawn = rng.randint(len(unlabelled), size=n_draws)
             times = np.bincount(drawn, minlength=len(unlabelled))
             left_out = np.flatnonzero(times == 0) if scores_left_out else np.empty(0, np.intp)
-            rows: Any = np.append(labelled, unlabelled[drawn])
+            rows: Any
             weights = {}
             if weighs:
                 weight = np.ones(len(sample))
@@ -163,6 +163,8 @@ class PUBagging(PUBaseline):
                 if isinstance(member, BaseDecisionTree) and len(rows) > len(sample) / 2:
                     rows = slice(None)
                 weights["sample_weight"] = weight[rows]
+            else:
+                rows = np.append(labelled, unlabelled[drawn])
             target = sample.labelled[rows].astype(int)
             model = seeded(member, rng).fit(X[rows], target, **weights)
             if not len(left_out):
