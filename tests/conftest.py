@@ -35,3 +35,14 @@ def data_folder():
     if not folder or not Path(folder).is_dir():
         pytest.skip("set PUFOREST_DATA to a folder with the real data sets")
     return Path(folder)
+
+
+@pytest.fixture
+def toy():
+    """Small data for the experiments, which are easy to learn."""
+    from data import Split
+
+    rng = np.random.default_rng(0)
+    y = (rng.random(300) < 0.5).astype(int)
+    X = rng.normal(size=(300, 4)).astype(np.float32) + 2 * y[:, None]
+    return Split(X[:200], y[:200], X[200:], y[200:], list("abcd"), differs="a toy")

@@ -6,17 +6,14 @@ from pathlib import Path
 import comparison
 import data
 import harness
-import leaderboard
 import methods
 import numpy as np
 import pytest
 import reproduce
 from data import Split
-from figures import KINDS, Figure, Kept, Picture, draw_all, missing_parts, perform_figures
+from figures import KINDS, Figure
 from harness import FIELDS, Results, is_stale, perform_all
 from methods import METHODS, Method, Run, scikit_learn
-from numpy.testing import assert_allclose
-from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from tables import Cell, Number, Table, reversed_pairs
 
@@ -25,14 +22,6 @@ from puforest.scenario import SCENARIOS
 PAPER = Path(reproduce.__file__).parent / "paper"
 TABLES = sorted(PAPER.glob("tables/*.toml"))
 FIGURES = sorted(PAPER.glob("figures/*.toml"))
-
-
-@pytest.fixture
-def toy():
-    rng = np.random.default_rng(0)
-    y = (rng.random(300) < 0.5).astype(int)
-    X = rng.normal(size=(300, 4)).astype(np.float32) + 2 * y[:, None]
-    return Split(X[:200], y[:200], X[200:], y[200:], list("abcd"), differs="a toy")
 
 
 RUNS = [
@@ -325,78 +314,10 @@ def test_a_part_of_a_table(tmp_path, monkeypatch):
     assert not (tmp_path / "unsw_importances.csv").exists()  # of another data set
 
 
-def test_ranks_and_critical_difference():
-    scores = np.array([[90.0, 80, 70], [60, 60, 50], [10, 20, 30]])
-    cases = [Run(name, "", 0) for name in ("a", "a", "b")]
-    # Cases of a data set count once, all together.
-    ranks = leaderboard.ranks_by_dataset(cases, scores)
-    assert ranks.tolist() == [[1.25, 1.75, 3], [3, 2, 1]]
-    # Demsar (2006), table 5 and section 3.2.2: q = 2.569 for four methods.
-    assert leaderboard.critical_difference(4, 14) == pytest.approx(
-        2.569 * np.sqrt(20 / 84), abs=1e-3
-    )
-
-
-def test_the_leaderboard(tmp_path, toy, monkeypatch):
-    monkeypatch.setattr(leaderboard, "load", lambda name, folder: toy)
-    monkeypatch.setattr(leaderboard, "DATASETS", ("one", "other"))
-    arguments = ["--datasets", "one", "other", "--labelled", "20", "--draws", "1", "--threads", "1"]
-    methods = ["nnPU quadratic", "NaivePUET", "uPU logistic"]
-    leaderboard.main([*arguments, "--methods", *methods, "--out", str(tmp_path)])
-    text = (tmp_path / "leaderboard.md").read_text()
-    assert text.count("| one |") == text.count("| other |") == 2  # a line for each scenario
-    assert "Over 2 data sets the methods differ with p" in text
-    assert "- one: a toy" in text
-    assert "<svg" in (tmp_path / "leaderboard.svg").read_text()
-    assert text.index("nnPU quadratic") < text.index("NaivePUET")  # the better one comes first
-
-
-def test_data_sets_of_ones_own(tmp_path, capsys):
-    more = Path(leaderboard.__file__).parent / "more_data.py"
-    part = ["--methods", "nnPU quadratic", "NaivePUET", "spy", "--labelled", "40", "--draws", "1"]
-    part += ["--scenarios", "case-control", "--threads", "1", "--out", str(tmp_path)]
-    leaderboard.main(["--also", str(more), "--datasets", "digits", "breast-cancer", *part])
-    text = (tmp_path / "leaderboard.md").read_text()
-    assert "| digits | case-control | 40 |" in text
-    with pytest.raises(SystemExit):
-        leaderboard.main(["--datasets", "mushroom", *part])
-    assert "--datasets mushroom: there is mushrooms" in capsys.readouterr().err
-
-
 def test_classes_may_be_any_two_numbers(monkeypatch):
     bunch = Bunch(data=np.eye(3), target=np.array([-1, 1, 1]))
     monkeypatch.setattr(data, "load_subset", lambda name, **options: bunch)
     assert data.load("mine", None).y.tolist() == [0, 1, 1]
-
-
-class LearnsFromFew(BaseEstimator):
-    def fit(self, X, y):
-        if len(y) > 200:
-            raise ValueError("too many rows")
-        return self
-
-    def predict(self, X):
-        return np.ones(len(X))
-
-
-def test_a_method_that_fails_comes_last(tmp_path, toy, monkeypatch):
-    monkeypatch.setitem(METHODS, "few", Method(lambda setting: LearnsFromFew()))
-    monkeypatch.setattr(leaderboard, "load", lambda name, folder: toy)
-    monkeypatch.setattr(leaderboard, "DATASETS", ("toy",))
-    arguments = ["--datasets", "toy", "--labelled", "20", "900", "--draws", "2", "--threads", "1"]
-    methods = ["few", "NaivePUET", "nnPU quadratic"]
-    leaderboard.main([*arguments, "--methods", *methods, "--out", str(tmp_path)])
-    text = (tmp_path / "leaderboard.md").read_text()
-    # Labelled rows come on top in one scenario, and are among the others in the other.
-    assert "- few failed on toy, case-control, 20 labelled: too many rows" in text
-    assert "| 900 |" not in text  # there are not so many positives
-    case_control = next(line for line in text.splitlines() if "| case-control |" in line)
-    assert case_control.endswith("| failed |")
-    assert text.count("failed") == 2
-    # The report of the paper says so too.
-    table = Table("toys", "Toys", ["toy"], ["few"], 1, n_labelled=20)
-    remarks = comparison.about(table, Results(tmp_path / "runs.csv"))
-    assert "toy, few failed: too many rows" in remarks
 
 
 def test_an_estimated_prior_is_not_warned_of(tmp_path, toy):
@@ -404,75 +325,3 @@ def test_an_estimated_prior_is_not_warned_of(tmp_path, toy):
     run = Run("toy", "PU ET, prior estimated", 0, 60)
     perform_all([run], results, lambda name: toy, threads=1)  # warnings are errors here
     assert results.values(run, "accuracy") > 80
-
-
-@pytest.fixture
-def some_figures(toy):
-    """Each kind of figure on small data, and how to load it."""
-    rng = np.random.default_rng(0)
-    digits = np.arange(100) % 10
-    images = rng.random((100, 784)).astype(np.float32)
-    images[np.arange(100), 28 * 14 + digits] = 2  # a pixel gives each digit away
-    names = [f"p{i}" for i in range(784)]
-    data = {"toy": toy, "digits": Split(images, digits % 2, images, digits % 2, names, digits)}
-    figures = [
-        Figure("bars", "Bars", "importances", "toy", draws=2, n_labelled=10),
-        Figure("maps", "Maps", "maps", "digits", n_labelled=10),
-        Figure("curves", "Curves", "selection", "toy", n_labelled=10, step=2, paper_area=0.5),
-    ]
-    return figures, data.__getitem__
-
-
-def test_figures(tmp_path, some_figures):
-    figures, load = some_figures
-    assert draw_all(figures, tmp_path) == []  # nothing has been run
-    perform_figures(figures, tmp_path, load, threads=1)
-    bars, maps, curves = draw_all(figures, tmp_path)
-    for picture in (bars, maps, curves):
-        assert (tmp_path / picture.file).stat().st_size > 1000
-    assert "Mean over 2 draws" in bars.text
-    assert "The data: a toy" in bars.text
-    assert "The data" not in maps.text
-    assert "the paper has 0.5" in curves.text
-    kept = Kept.read(figures[0], tmp_path)
-    assert kept.columns == list("abcd")
-    assert not np.array_equal(kept.parts[0]["PU"], kept.parts[1]["PU"])
-    assert_allclose([np.abs(rows["PN"]).sum() for rows in kept.parts.values()], 1)
-    pixels = Kept.read(figures[1], tmp_path).parts
-    assert [pixels[d]["PN"].argmax() for d in range(10)] == [28 * 14 + d for d in range(10)]
-    curve = Kept.read(figures[2], tmp_path)
-    assert curve.columns == ["1", "3"]
-    assert curve.mean("risk reduction").min() > 0.6
-
-
-def test_normalized_importances_are_others(tmp_path, some_figures):
-    figures, load = some_figures
-    both = [replace(figures[0], name=str(n), normalized=n, draws=1) for n in (False, True)]
-    perform_figures(both, tmp_path, load, threads=1)
-    plain, normalized = (Kept.read(figure, tmp_path).mean("PU") for figure in both)
-    assert not np.allclose(plain, normalized)
-
-
-def test_a_killed_figure_goes_on(tmp_path, some_figures, monkeypatch):
-    figures, load = some_figures
-    bars = figures[0]
-    perform_figures([replace(bars, draws=1)], tmp_path, load, threads=1)
-    assert missing_parts(bars, tmp_path) == [1]
-    before = (tmp_path / "bars.csv").read_bytes()
-    perform_figures([bars], tmp_path, load, threads=1)
-    assert (tmp_path / "bars.csv").read_bytes().startswith(before)
-    assert missing_parts(bars, tmp_path) == []
-    perform_figures([bars], tmp_path, None, threads=1)  # would fail if there were something to load
-    (picture,) = draw_all([bars], tmp_path)
-    first = (tmp_path / picture.file).read_bytes()
-    draw_all([bars], tmp_path)
-    assert (tmp_path / picture.file).read_bytes() == first
-
-
-def test_a_figure_in_the_report(tmp_path):
-    pictures = [Picture("Bars <&>", "bars.svg", "What they <mean>.")]
-    comparison.write([], Results(tmp_path / "runs.csv"), pictures, tmp_path)
-    assert "![Bars <&>](bars.svg)\n\nWhat they <mean>." in (tmp_path / "report.md").read_text()
-    html = (tmp_path / "report.html").read_text()
-    assert '<img src="bars.svg" alt="Bars &lt;&amp;&gt;">' in html
-    assert "What they &lt;mean&gt;." in html
