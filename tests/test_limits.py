@@ -1,9 +1,8 @@
-"""Large, small, deep and wide; short of memory, interrupted, threaded and forked."""
+"""Large, small, deep and wide; interrupted, threaded and forked."""
 
 import os
 import pickle
 import signal
-import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -11,6 +10,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+from child_process import in_child
 from numpy.testing import assert_array_equal
 
 from puforest import (
@@ -24,7 +24,6 @@ from puforest import (
 FORESTS = [PURandomForestClassifier, PUExtraTreesClassifier]
 ESTIMATORS = [PUDecisionTreeClassifier, PUExtraTreeClassifier, *FORESTS]
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals and fork")
-linux = pytest.mark.skipif(sys.platform != "linux", reason="needs limits on the address space")
 
 
 def make(cls, **params):
@@ -37,25 +36,6 @@ def problem(n, d, seed=0):
     X, y = rng.normal(size=(n, d)), rng.random(n) < 0.4
     y[:2] = [True, False]
     return X, y.astype(int)
-
-
-def answer(connection, function, args):
-    connection.send(function(*args))
-
-
-def in_child(function, *args):
-    """Run in a fresh process; a crash there is an EOFError here."""
-    spawn = get_context("spawn")
-    receiver, sender = spawn.Pipe(duplex=False)
-    child = spawn.Process(target=answer, args=(sender, function, args))
-    child.start()
-    sender.close()
-    try:
-        assert receiver.poll(60), "no answer within a minute"
-        return receiver.recv()
-    finally:
-        child.kill()
-        child.join()
 
 
 @pytest.fixture(params=ESTIMATORS, ids=lambda cls: cls.__name__)
@@ -248,41 +228,7 @@ def test_an_interrupted_prediction_stops_soon(depth, n_trees, n_rows):
     assert answer == [1, 1, 1]
 
 
-# Memory
-
-
-def short_of_memory(call, megabytes):
-    """Outcome of a call with so much memory to spare."""
-    import resource
-
-    with open("/proc/self/statm") as statm:
-        used = int(statm.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + int(megabytes * 2**20), -1))
-    try:
-        call()
-        return "done"
-    except MemoryError:
-        return "MemoryError"
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
-
-
-def outcomes_short_of_memory(least):
-    X, y = problem(20_000, 10)
-    model = make(PURandomForestClassifier, n_estimators=10, n_jobs=2)
-    spare = [*np.arange(least, least + 2, 0.5), 2000]
-    fits = [short_of_memory(lambda: model.fit(X, y), megabytes) for megabytes in spare]
-    many = np.tile(X, (200, 1))
-    return fits, short_of_memory(lambda: model.apply(many), 1)
-
-
-# From 8 on there is room for the stack of a thread, but hardly any for its work.
-@linux
-@pytest.mark.parametrize("least", [0, 8])
-def test_too_little_memory_is_a_memory_error(least):
-    fits, answer = in_child(outcomes_short_of_memory, least)
-    assert set(fits) <= {"MemoryError", "done"}
-    assert (fits[-1], answer) == ("done", "MemoryError")
+# Bad rows
 
 
 def bad_held_out_rows():

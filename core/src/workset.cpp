@@ -43,9 +43,12 @@ void Workset::copy(const Workset& source, const NodeRows& rows) {
     if (capacity_ < needed) {
         // Room for any copy of the source, so that the next one needs no more. What is not
         // used of it costs nothing.
-        capacity_ = std::max(needed, (source.most_to_copy() + 4 * kCacheLine) * columns.row_bytes);
+        const std::size_t capacity =
+            std::max(needed, (source.most_to_copy() + 4 * kCacheLine) * columns.row_bytes);
         memory_.reset();
-        memory_ = allocate(capacity_);
+        capacity_ = 0;
+        memory_ = allocate(capacity);
+        capacity_ = capacity;
     }
     const Kernels& loops = kernels();
     RowPointers some;

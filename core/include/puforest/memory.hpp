@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -16,7 +15,9 @@
 namespace puforest {
 
 struct FreeMemory {
-    void operator()(std::byte* memory) const { std::free(memory); }
+    std::align_val_t alignment{};
+
+    void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
 };
 using Memory = std::unique_ptr<std::byte[], FreeMemory>;
 
@@ -33,8 +34,8 @@ inline Memory allocate(std::size_t bytes) {
     constexpr std::size_t kPage = std::size_t{2} << 20;
     const std::size_t unit = bytes >= kPage ? kPage : kCacheLine;
     const std::size_t size = round_up(std::max<std::size_t>(bytes, 1), unit);
-    Memory memory(static_cast<std::byte*>(std::aligned_alloc(unit, size)));
-    if (!memory) throw std::bad_alloc();
+    const std::align_val_t alignment{unit};
+    Memory memory(static_cast<std::byte*>(::operator new(size, alignment)), {alignment});
 #ifdef __linux__
     // Only a wish: where it is not granted, all works the same.
     if (unit == kPage) static_cast<void>(madvise(memory.get(), size, MADV_HUGEPAGE));
@@ -51,9 +52,11 @@ public:
         bytes = round_up(bytes, kCacheLine);
         const std::lock_guard lock(mutex_);
         if (bytes > left_) {
-            left_ = std::max(bytes, kChunk);
-            chunks_.push_back(allocate(left_));
+            // Either step may throw, and others go on taking: change nothing before both are done.
+            const std::size_t size = std::max(bytes, kChunk);
+            chunks_.push_back(allocate(size));
             next_ = chunks_.back().get();
+            left_ = size;
         }
         std::byte* const result = next_;
         next_ += bytes;

@@ -302,9 +302,9 @@ private:
 
     void start_cuts(std::size_t most) {
         if (cuts_.size() < most) {
-            cuts_.resize(most);
             left_of_cut_.resize(most);
             reduction_.resize(most);
+            cuts_.resize(most);  // last, since its size stands for all three
         }
         n_cuts_ = 0;
         left_ = Stats{};

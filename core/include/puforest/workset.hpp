@@ -45,7 +45,8 @@ public:
     Workset& operator=(const Workset&) = delete;
 
     // Copy these rows of `source`, and rename them to their positions in the copy. Memory is
-    // kept for the next time.
+    // kept for the next time. Where it throws, the rows may be renamed in part; the set can be
+    // copied to again, but not read before.
     void copy(const Workset& source, const NodeRows& rows);
 
     // Whether a node of n of these rows had better read from a copy.
@@ -118,6 +119,7 @@ public:
           weights_(weights),
           distinct_(distinct),
           most_rows_(most_bytes(columns, n_threads) / std::max<std::size_t>(1, columns.row_bytes)) {
+        unused_.reserve(std::max(1u, n_threads));
     }
 
     bool worth_copying(const Workset& from, std::size_t n) const {
@@ -137,9 +139,10 @@ public:
         return sets;
     }
 
-    void give_back(Worksets sets) {
+    // Destructors call this: it must not allocate. There is room for the sets of all threads.
+    void give_back(Worksets sets) noexcept {
         const std::lock_guard lock(mutex_);
-        unused_.push_back(std::move(sets));
+        if (unused_.size() < unused_.capacity()) unused_.push_back(std::move(sets));
     }
 
     void add(Worksets& sets) const {
@@ -155,7 +158,7 @@ private:
     }
 
     const Columns& columns_;
-    const RowWeights& weights_;
+    const RowWeights weights_;
     const bool distinct_;
     const std::size_t most_rows_;
     std::mutex mutex_;
