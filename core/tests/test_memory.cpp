@@ -94,17 +94,17 @@ TEST(memory_workset_copies_again_after_a_failed_copy) {
 
 // Fits large enough that trees copy rows, in all the ways that allocate differently.
 TEST(memory_any_allocation_of_a_fit_may_fail) {
-    const Data<> data = random_data(3, {300, 1500, 5, 0});
+    const Data<> data = random_data(3, {200, 1000, 5, 0});
     std::vector<double> ones(data.order.size(), 1.0);
     for (const std::uint32_t n_threads : {1u, 2u}) {
         for (const Thresholds thresholds : {Thresholds::Random, Thresholds::Optimal}) {
             for (const bool weighted : {false, true}) {
                 TrainParams params = default_params(data);
                 params.thresholds = thresholds;
-                params.n_trees = 4;
+                params.n_trees = 3;
                 params.n_threads = n_threads;
                 params.max_depth = 5;
-                if (weighted) params.sampling = {true, false, 200, 1200};
+                if (weighted) params.sampling = {true, false, 150, 900};
                 if (!weighted && thresholds == Thresholds::Random) params.max_leaf_nodes = 30;
                 const RowWeights weights =
                     weighted ? RowWeights{ones.data(), ones.data()} : RowWeights{};
@@ -119,10 +119,11 @@ TEST(memory_any_allocation_of_a_fit_may_fail) {
 }
 
 TEST(memory_any_allocation_of_a_prediction_may_fail) {
-    const Data<> data = random_data(4, {300, 4700, 5, 0});
+    const Data<> data = random_data(4, {300, 2500, 5, 0});
     TrainParams params = default_params(data);
     params.sampling = {true, false, 200, 1200};
-    params.n_trees = 20;
+    params.n_trees = 15;
+    params.max_depth = 11;  // enough steps for the work to be divided among threads
     const auto trees = fit(data, params);
     const Forest forest(trees);
     const auto features = static_cast<std::uint32_t>(data.cols);
