@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
+
+from puforest._undo import undone_if_stopped
 
 
 def require_place(path: Path) -> None:
@@ -32,12 +35,14 @@ def written_whole(path: Path) -> Iterator[Path]:
     behind, under a name that says that it is a part: ``.scored.csv.part-…``.
     """
     part = path.with_name(f".{path.name}.part-{token_hex(4)}")
-    try:
-        yield part
-        _flush(part)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    remove = partial(part.unlink, missing_ok=True)
+    with undone_if_stopped(remove):
+        try:
+            yield part
+            _flush(part)
+            part.replace(path)
+        finally:
+            remove()
     if os.name == "posix":
         # Not every file system can flush a folder; the file is in its place either way.
         with suppress(OSError):
