@@ -1,0 +1,80 @@
+"""Tables: what fit reads of a file, predict must read alike, and what is refused must be named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from puforest.cli.tables import TextOptions, matrix, open_table, read_pu
+
+LABEL = "y"
+FEATURES = ("a", "b", "c")
+LONGEST_MESSAGE = 100_000
+BATCHES = (1, 7, 1000)
+
+_FIT = "fit FILE --prior 0.5 --trees 2 --threads 1 --no-quality -o OUT/m.puf --force"
+_PREDICT = "predict IN/m.puf FILE -o OUT/s.csv --force"
+COMMANDS = (f"{_FIT} --label {LABEL}", _PREDICT)
+COMMANDS_OWN_LABEL = (_FIT, _PREDICT)
+
+
+class Refused(Exception):
+    """The file was refused as it should be."""
+
+
+def judge(path, options, rng):
+    """Read a table as fit and as predict do."""
+    text = TextOptions(**options.get("text", {}))
+    label = options.get("label")
+    n_rows = BATCHES[rng.integers(len(BATCHES))]
+    try:
+        fitted = refusing(path, lambda: fit_reads(path, text, label))
+    except Refused:
+        try:
+            refusing(path, lambda: predict_reads(path, text, label, None, n_rows))
+        except Refused:
+            return "refused"
+        return "refused by fit"
+    try:
+        X, labels = refusing(path, lambda: predict_reads(path, text, label, fitted.names, n_rows))
+    except Refused as error:
+        raise AssertionError(f"fit reads what predict refuses: {error.__cause__}") from error
+    np.testing.assert_array_equal(X, fitted.X.astype(np.float64))
+    np.testing.assert_array_equal(fitted.rule.apply(labels), fitted.labelled)
+    return "read"
+
+
+def refusing(path: Path, read):
+    """What `read` returns; an error that names the file or the column is a `Refused`."""
+    try:
+        return read()
+    except (ValueError, OSError, MemoryError) as error:
+        message = str(error)
+        if not (path.name in message or "column" in message) or len(message) > LONGEST_MESSAGE:
+            raise
+        raise Refused from error
+
+
+def fit_reads(path, text, label):
+    source = open_table(path, format=None, text=text)
+    return read_pu(source, label=label, positive=None, features=[], drop=[])
+
+
+def predict_reads(path, text, label, names, n_rows):
+    """The features and the labels, batch by batch; without names, of what might be some."""
+    import pyarrow as pa
+
+    source = open_table(path, format=None, text=text)
+    label = label or source.label
+    if names is None:
+        names = [name for name in source.names if name != label][:100]
+        source.require(names, "feature")
+    source.require([label], "--label")
+    parts, labels = [], []
+    for rows in source.batches(names, [label], n_rows):
+        assert max(rows.numbers.num_rows if names else 0, rows.others.num_rows) <= n_rows
+        parts.append(matrix(rows.numbers, names, str(path)).astype(np.float64))
+        labels.append(rows.others.column(label))
+    X = np.concatenate(parts) if parts else np.empty((0, len(names)))
+    return X, pa.chunked_array(labels, type=source.types(names, [label])[0])
