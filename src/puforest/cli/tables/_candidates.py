@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from puforest.cli.tables._names import cut, shown
 from puforest.cli.tables._numbers import NotNumbers, Numbers
+from puforest.cli.tables._source import CELLS
 
 # Fewer rows may well be different by chance.
 MANY = 50
@@ -132,9 +133,10 @@ def look_like_identifiers(X: NDArray[Any]) -> NDArray[np.bool_]:
     if n < MANY:
         return np.zeros(width, bool)
     found: NDArray[np.bool_] = (np.rint(X) == X).all(axis=0)
-    for i in np.flatnonzero(found):
-        column = np.sort(X[:, i])
-        found[i] = bool((column[1:] != column[:-1]).all())
+    candidates = np.flatnonzero(found)
+    for some in np.array_split(candidates, 1 + len(candidates) * n // CELLS):
+        ordered = np.sort(X[:, some], axis=0)
+        found[some] = (ordered[1:] != ordered[:-1]).all(axis=0)
     return found
 
 

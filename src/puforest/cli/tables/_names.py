@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +28,9 @@ class Names(Sequence[str]):
 
     def __getitem__(self, place: Any) -> Any:
         return self._names[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
 
     def __contains__(self, name: object) -> bool:
         return self.times(name) > 0
@@ -73,6 +76,11 @@ class Numbered(Names):
             return [self[i] for i in range(*place.indices(len(self)))]
         i = range(len(self))[place] - len(self._others)
         return self._others[i] if i < 0 else f"{self._prefix}{self._numbers[i]}"
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._others
+        for number in self._numbers:
+            yield f"{self._prefix}{number}"
 
     def times(self, name: object) -> int:
         """How many columns have this name."""

@@ -21,7 +21,7 @@ from puforest.cli.tables._candidates import (
 from puforest.cli.tables._labels import LabelRule, read_labels
 from puforest.cli.tables._memory import require_memory
 from puforest.cli.tables._names import duplicates, shown
-from puforest.cli.tables._source import Source, rows_at_a_time
+from puforest.cli.tables._source import CELLS, Source, rows_at_a_time
 
 # Bytes that a feature takes besides its values: its name, and what the forest keeps of it.
 FEATURE = 300
@@ -106,7 +106,8 @@ def read_pu(
     columns = CandidateColumns([column for column in wanted if column not in unreadable])
     labels = []
     with naming(source.path):
-        for rows in source.batches(columns.names, [name], rows_at_a_time(len(wanted))):
+        n_rows = rows_at_a_time(len(wanted), 8 * CELLS)  # all of them are kept anyway
+        for rows in source.batches(columns.names, [name], n_rows):
             columns.add(rows.numbers)
             labels.append(rows.others.column(0))
     if not labels:

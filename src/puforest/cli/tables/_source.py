@@ -100,9 +100,9 @@ class Source(ABC):
                 )
 
 
-def rows_at_a_time(n_columns: int) -> int:
-    """A good number of rows to read at a time."""
-    return max(1, min(MOST_ROWS, CELLS // max(1, n_columns)))
+def rows_at_a_time(n_columns: int, cells: int = CELLS) -> int:
+    """A good number of rows to read at a time, of about so many cells."""
+    return max(1, min(MOST_ROWS, cells // max(1, n_columns)))
 
 
 def sliced(batch: Any, n_rows: int) -> Iterator[Any]:
