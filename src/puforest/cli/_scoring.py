@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,11 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest.cli._say import Say
-from puforest.cli.tables import Source, matrix
-from puforest.cli.tables._source import shown
-
-# Values of a batch, if nothing else is asked for: 16 MB of float64.
-CELLS = 2**21
+from puforest.cli.tables import (
+    DECIMAL_COMMA,
+    WITH_COMMA,
+    Numbers,
+    Source,
+    cut,
+    refuse_gaps,
+    rows_at_a_time,
+    shown,
+)
 
 
 @dataclass(frozen=True)
@@ -44,17 +51,19 @@ def match_columns(model: Any, source: Source, others: Sequence[str]) -> Columns:
     if not hasattr(model, "feature_names_in_"):
         return _by_place(model, source, others)
     wanted = [str(name) for name in model.feature_names_in_]
-    there = set(source.names)
-    missing = [name for name in wanted if name not in there]
-    if missing and not source.absent_is_zero:
+    there = source.present
+    absent = [name for name in wanted if name not in there]
+    # Where columns are numbers, a name that is none cannot have been meant.
+    missing = [n for n in absent if not n.isdecimal()] if source.absent_is_zero else absent
+    if missing:
         raise ValueError(
             f"{source.path} lacks {len(missing):,} of the {len(wanted):,} columns that the model "
             f"was fitted to: {shown(missing)}; it has {shown(source.names)}"
         )
-    features = [name for name in wanted if name in there]
+    features = [name for name in wanted if name in there] if absent else wanted
     source.require(features, "feature")
     known = {*wanted, *others, source.label}
-    return Columns(features, missing, [name for name in source.names if name not in known])
+    return Columns(features, absent, [name for name in there if name not in known])
 
 
 def _by_place(model: Any, source: Source, others: Sequence[str]) -> Columns:
@@ -83,15 +92,43 @@ def scored_batches(
     model: Any, source: Source, columns: Columns, others: Sequence[str], n_rows: int | None
 ) -> Iterator[Scored]:
     """Score the rows of a file; no more than one batch is held."""
-    width = max(1, len(columns.features) + len(columns.absent))
-    size = n_rows or max(1, min(2**16, CELLS // width))
+    size = n_rows or rows_at_a_time(len(columns.features) + len(columns.absent))
+    for name, kind in source.unreadable(columns.features).items():
+        raise ValueError(_no_feature(source, name, kind))
     first = 0
     for batch in source.batches(columns.features, others, size):
-        n = batch.others.num_rows if others else batch.numbers.num_rows
-        where = f"{source.path}, rows {first + 1:,} to {first + n:,}"
-        X = matrix(batch.numbers, columns.features, where)
+        X = _checked(source, batch.numbers, columns.features, first)
+        first += len(X)
         yield Scored(_score(model, with_zeros(X, model, columns)), batch.others)
-        first += n
+
+
+def _checked(source: Source, numbers: Numbers, names: Sequence[str], first: int) -> NDArray[Any]:
+    """The features of a batch, or an error where some are no numbers, or missing."""
+    X = numbers.X
+    for i, cells in sorted(numbers.not_numbers.items()):
+        name = names[i]
+        if cells.stored_as_text:
+            raise ValueError(_no_feature(source, name, "text"))
+        if source.decimal == "." and re.match(WITH_COMMA, cells.example):
+            way_out = DECIMAL_COMMA
+        else:
+            way_out = f"Correct it, or fit a model without the column: --drop {shlex.quote(name)}"
+        raise ValueError(
+            f"{source.path}, {source.line_of(name, cells.example)}the column {name} holds "
+            f"{cut(cells.example)!r}, which is no number. {way_out}"
+        )
+    missing = len(X) - np.count_nonzero(np.isfinite(X), axis=0)
+    where = f"{source.path}, rows {first + 1:,} to {first + len(X):,}"
+    gaps = {names[i]: int(missing[i]) for i in np.flatnonzero(missing).tolist()}
+    refuse_gaps(gaps, len(X), where)
+    return X
+
+
+def _no_feature(source: Source, name: str, kind: str) -> str:
+    return (
+        f"{source.path}: the column {name} is a feature of the model but holds {kind}, no numbers: "
+        f"correct it, or fit a model without the column: --drop {shlex.quote(name)}"
+    )
 
 
 def with_zeros(X: NDArray[Any], model: Any, columns: Columns) -> NDArray[Any]:

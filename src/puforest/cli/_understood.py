@@ -7,9 +7,7 @@ from typing import Any
 
 from puforest.cli._options import plural
 from puforest.cli._say import Say
-from puforest.cli.tables import PUTable, Source
-from puforest.cli.tables._numbers import DECIMAL_COMMA
-from puforest.cli.tables._source import shown
+from puforest.cli.tables import DECIMAL_COMMA, PUTable, Source, shown
 
 SHOWN = 8
 

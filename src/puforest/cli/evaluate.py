@@ -14,7 +14,7 @@ from puforest.cli import _quality
 from puforest.cli._app import command
 from puforest.cli._say import Say
 from puforest.cli._scoring import match_columns, scored_batches, tell_columns
-from puforest.cli.tables import label_column, label_rule, require_both, true_classes
+from puforest.cli.tables import label_column, read_labels, true_classes
 from puforest.cli.tables._arrow import arrow
 from puforest.metrics import ClassificationReport
 
@@ -78,9 +78,7 @@ def evaluate(
         raise ValueError(f"{data} has columns but no rows: there is nothing to judge by")
     score = np.concatenate(scores)
     table = arrow().Table.from_batches(kept)
-    rule = label_rule(name, table.column(name), positive)
-    labelled = rule.apply(table.column(name))
-    require_both(rule, labelled)
+    rule, labelled = read_labels(source, name, table.column(name), positive)
     estimate = getattr(getattr(forest, "estimator_", forest), "prior_estimate_", None)
     report = _quality.judge(
         labelled,

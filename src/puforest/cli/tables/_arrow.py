@@ -29,9 +29,9 @@ def naming(path: Path) -> Iterator[None]:
     pa = arrow()
     try:
         yield
+    except MemoryError as error:
+        raise MemoryError(f"{path} does not fit into memory: {error}") from error
     except pa.ArrowException as error:
-        if isinstance(error, MemoryError):
-            raise
         raise ValueError(f"{path}: {error}") from error
     except (*DAMAGED, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:

@@ -1,0 +1,61 @@
+"""Pipes as input: what comes out of them is kept in a temporary file while it is read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import weakref
+from pathlib import Path
+
+STANDARD_INPUT = Path("-")
+
+
+def is_pipe(path: Path) -> bool:
+    """Whether the rows come through a pipe, which can be read only once.
+
+    Other things that are no files, such as terminals and devices, are refused.
+    """
+    if path == STANDARD_INPUT:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise ValueError("DATA is -, but nothing is piped into standard input: name a file")
+        return True
+    mode = path.stat().st_mode
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+        return True
+    if not stat.S_ISREG(mode):
+        raise ValueError(f"{path} is a device, not a file or a pipe: name a file")
+    # Systems differ in whether opening it begins at its beginning.
+    return path.is_relative_to("/dev")
+
+
+class Spooled:
+    """A temporary file with all that comes out of a pipe.
+
+    It is removed when this object goes, or else when the program ends.
+
+    Attributes
+    ----------
+    file : Path
+        The temporary file.
+    size : int
+        Its size in bytes.
+    """
+
+    def __init__(self, path: Path) -> None:
+        descriptor, name = tempfile.mkstemp(prefix="puforest-")
+        self.file = Path(name)
+        weakref.finalize(self, self.file.unlink, missing_ok=True)
+        pipe = 0 if path == STANDARD_INPUT else path
+        with open(pipe, "rb", closefd=pipe != 0) as rows, os.fdopen(descriptor, "wb") as copy:
+            try:
+                shutil.copyfileobj(rows, copy, 2**20)
+                copy.flush()
+            except OSError as error:
+                raise OSError(
+                    f"{path} is a pipe, whose content cannot be kept in {self.file.parent}: "
+                    f"{error.strerror}. Set TMPDIR to a folder with more room, or name a file"
+                ) from error
+            self.size = copy.tell()
