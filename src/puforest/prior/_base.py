@@ -187,3 +187,10 @@ class PriorEstimator(BaseEstimator):
             label_frequency=w_p / (w_p + found * w_u),
             evidence=share.evidence,
         )
+
+
+def within_one(X: NDArray[Any]) -> Array:
+    """Columns divided by powers of two that leave no value above 1: their squares stay finite."""
+    exponent = np.frexp(np.abs(X).max(axis=0))[1]
+    scaled: Array = np.ldexp(X.astype(np.float64), -exponent)
+    return scaled
