@@ -159,7 +159,7 @@ class PriorEstimator(BaseEstimator):
         kept = np.concatenate([some(n), n + some(given.n_unlabelled)])
         # Weights are known up to a factor: they are to add up to as many rows of equal weight as
         # would be as informative, which makes equal ones 1.
-        weight = given.weight[kept]
+        weight = check.at_most_one(given.weight[kept])
         weight *= weight.sum() / (weight @ weight)
         return Rows(X[given.order[kept]], kept < n, weight, *total)
 
