@@ -109,6 +109,11 @@ def test_extreme_shapes(make, voting):
     assert_same_answers(model, X)
 
 
+def test_trees_that_may_be_too_deep_for_onnxruntime_are_warned_of():
+    with pytest.warns(UserWarning, match="a tree of 5,001 splits .* onnxruntime may crash"):
+        to_onnx(chain(5001))
+
+
 def test_no_root_can_be_taken_for_a_leaf():
     # A mixed root whose leaf and inner child would both be number 1 when counted from 0.
     leaf = (-1, 0.0, -1, 0.2, 1.0)

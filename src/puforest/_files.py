@@ -32,7 +32,8 @@ def written_whole(path: Path) -> Iterator[Path]:
     """A name to write to; what stands there takes the place of `path` when all went well.
 
     If anything goes wrong, an interruption included, it is removed. A killed process leaves it
-    behind, under a name that says that it is a part: ``.scored.csv.part-…``.
+    behind, under a name that says that it is a part: ``.scored.csv.part-…``. Errors of the system,
+    such as a full disk, name `path`.
     """
     part = path.with_name(f".{path.name}.part-{token_hex(4)}")
     remove = partial(part.unlink, missing_ok=True)
@@ -41,6 +42,11 @@ def written_whole(path: Path) -> Iterator[Path]:
             yield part
             _flush(part)
             part.replace(path)
+        except OSError as error:
+            # Errors about another file, or of our own making, say all that there is to say.
+            if error.errno is None or error.filename not in (None, str(part)):
+                raise
+            raise OSError(error.errno, error.strerror, str(path)) from error
         finally:
             remove()
     if os.name == "posix":

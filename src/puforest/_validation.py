@@ -93,9 +93,10 @@ def class_prior(value: Any) -> float | None:
     with data_errors("prior"):
         prior = float(value)
     if not TINY < prior < 1:
+        least = TINY if 0 < prior < 1 else 0
         raise ValueError(
-            f"prior must be a number between 0 and 1, the share of positives in the population, "
-            f"got {value!r}"
+            f"prior must be a number between {least:g} and 1, the share of positives in the "
+            f"population, got {value!r}"
         )
     return prior
 
@@ -319,8 +320,24 @@ def weights(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
     weight = vector("sample_weight", sample_weight, n, finite=True)
     if (weight < 0).any():
         raise ValueError(f"sample_weight must not be negative, got {weight.min():g}")
-    # Only ratios matter. A power of two changes no digit, and keeps sums within range.
-    scaled: NDArray[np.float64] = np.ldexp(weight, -np.frexp(weight.max())[1])
+    scaled = at_most_one(weight)
+    positive = weight[weight > 0]
+    # Smaller ones would lose digits, and a mass divided by a sum of them would be infinite.
+    if (scaled[weight > 0] < np.finfo(np.float64).tiny).any():
+        raise ValueError(
+            f"sample_weight goes from {positive.min():g} to {positive.max():g}, and floats cannot "
+            "hold that ratio: give 0 to rows that should not count, or a larger weight"
+        )
+    return scaled
+
+
+def at_most_one(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of which only the ratios matter, the largest one from 1/2 to 1.
+
+    They are divided by a power of two, which changes no digit, and sums of them and of their
+    squares stay within the range of floats.
+    """
+    scaled: NDArray[np.float64] = np.ldexp(weight, -np.frexp(weight.max(initial=0.0))[1])
     return scaled
 
 
@@ -340,7 +357,9 @@ def propensities(propensity: ArrayLike, n: int, labelled: NDArray[np.intp]) -> N
     e = e[labelled]
     bad = ~((e > TINY) & (e <= 1))
     if bad.any():
+        least = TINY if 0 < e[bad][0] < 1 else 0
         raise ValueError(
-            f"propensity must be above 0 and at most 1 for every labelled row, got {e[bad][0]:g}"
+            f"propensity must be above {least:g} and at most 1 for every labelled row, got "
+            f"{e[bad][0]:g}"
         )
     return e

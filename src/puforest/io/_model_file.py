@@ -76,7 +76,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     container.write(Path(path), text, arrays)
 
 
-def load_model(path: str | os.PathLike[str], *, mmap: bool = True) -> Any:
+def load_model(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     """Load a model that `save_model` has saved.
 
     Nothing in the file is run, and all of it is checked before it is used: files from anywhere can
@@ -86,10 +86,11 @@ def load_model(path: str | os.PathLike[str], *, mmap: bool = True) -> Any:
     ----------
     path : str or path-like
         The file.
-    mmap : bool, default=True
-        Whether the trees are views on the file, which loads fast and lets processes share memory.
-        The file must then not be changed in place or cut while the model lives (`save_model` and
-        ``mv`` replace it, which is fine). False reads all of it into memory.
+    mmap : bool, default=False
+        Map the file into memory instead of reading it. Loading a large model is then faster, and
+        processes that load the same file share its memory. As long as the model is in use, the
+        file must not be truncated or changed in place: the process would crash (``SIGBUS``) or
+        predict from other trees. Replacing the file by `save_model` or ``mv`` is safe.
 
     Returns
     -------

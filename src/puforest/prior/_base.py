@@ -159,7 +159,7 @@ class PriorEstimator(BaseEstimator):
         kept = np.concatenate([some(n), n + some(given.n_unlabelled)])
         # Weights are known up to a factor: they are to add up to as many rows of equal weight as
         # would be as informative, which makes equal ones 1.
-        weight = given.weight[kept]
+        weight = check.at_most_one(given.weight[kept])
         weight *= weight.sum() / (weight @ weight)
         return Rows(X[given.order[kept]], kept < n, weight, *total)
 
@@ -187,3 +187,10 @@ class PriorEstimator(BaseEstimator):
             label_frequency=w_p / (w_p + found * w_u),
             evidence=share.evidence,
         )
+
+
+def within_one(X: NDArray[Any]) -> Array:
+    """Columns divided by powers of two that leave no value above 1: their squares stay finite."""
+    exponent = np.frexp(np.abs(X).max(axis=0))[1]
+    scaled: Array = np.ldexp(X.astype(np.float64), -exponent)
+    return scaled
