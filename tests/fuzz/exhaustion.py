@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import io
 import os
 import resource
@@ -21,6 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
+# Memory that pyarrow has set aside would be enough for it.
+os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 
 import puforest
 from fuzz.commands import contents, write_inputs
@@ -167,14 +171,14 @@ def failing_writes(operation: Operation, inputs: Path, n_points: int) -> Counter
 
 def in_child(operation: Operation, inputs: Path, expected: bytes, prepare: Callable[[], None]) -> str:
     """Run in a copy of this process, which may come to harm, and say what came of it."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
         out = Path(folder)
         if operation.output:
             (out / operation.output).write_bytes(OLD)
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
-            os.close(reading)
+            os.dup2(said.fileno(), 2)
             found = _in_this_process(operation, inputs, out, prepare)
             os.write(writing, found.encode()[:4000])
             os._exit(0)
@@ -182,17 +186,14 @@ def in_child(operation: Operation, inputs: Path, expected: bytes, prepare: Calla
         with os.fdopen(reading, "rb") as pipe:
             found = pipe.read().decode()
         _, status = os.waitpid(child, 0)
+        said.seek(0)
+        if status == signal.SIGABRT and b"memory allocation of" in said.read():
+            return "aborted by Rust"  # as it does, here within Typer
         if status:
             return f"FAILED: ended with {status}"
-        if found.startswith("FAILED"):
-            return found
-        error = None if found == "done" else MemoryError()
-        return check(operation, out, expected, error) if error is None else _after(operation, out)
-
-
-def _after(operation: Operation, out: Path) -> str:
-    check(operation, out, b"", MemoryError())
-    return "MemoryError"
+        if not found.startswith("FAILED"):
+            check(operation, out, expected, None if found == "done" else MemoryError())
+        return found
 
 
 def _in_this_process(
@@ -204,6 +205,10 @@ def _in_this_process(
         operation.call(inputs, out)
     except MemoryError:
         return "MemoryError"
+    except SystemError as error:
+        if str(error) != "error return without exception set":
+            raise
+        return "SystemError"  # Python's compile(), here within Typer
     except BaseException as error:
         _release()
         return f"FAILED: {''.join(traceback.format_exception(error)[-3:])}"
@@ -218,9 +223,19 @@ def _release() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
-def address_space() -> int:
-    """Bytes that this process has."""
-    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+def leave_memory(size: int) -> None:
+    """Take all memory of this process, what it had freed before too, but for so many bytes."""
+    c = ctypes.CDLL(None)
+    c.malloc.restype = ctypes.c_void_p
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (used + size, hard))
+    kept = [c.malloc(2**12) for _ in range(size >> 12)]
+    for block in (2**20, 2**16, 2**12):
+        while c.malloc(block):
+            pass
+    for place in filter(None, kept):
+        c.free(ctypes.c_void_p(place))
 
 
 def short_of_memory(operation: Operation, inputs: Path, n_points: int, most: int) -> Counter[str]:
@@ -230,8 +245,7 @@ def short_of_memory(operation: Operation, inputs: Path, n_points: int, most: int
     for size in np.unique(np.geomspace(2**12, most, n_points).astype(int)).tolist():
 
         def prepare(size: int = size) -> None:
-            hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-            resource.setrlimit(resource.RLIMIT_AS, (address_space() + size, hard))
+            leave_memory(size)
 
         counts[_judged(operation, inputs, expected, prepare, f"{size} bytes")] += 1
     return counts
