@@ -38,6 +38,9 @@ except ImportError:  # Pythons without their own tests
 
 OLD = b"the old one"
 
+# How others say that there is no memory: Python's compile() within Typer, and protobuf.
+OTHERS = ("error return without exception set", "Arena alloc failed")
+
 
 @dataclass(frozen=True)
 class Operation:
@@ -205,12 +208,10 @@ def _in_this_process(
         operation.call(inputs, out)
     except MemoryError:
         return "MemoryError"
-    except SystemError as error:
-        if str(error) != "error return without exception set":
-            raise
-        return "SystemError"  # Python's compile(), here within Typer
     except BaseException as error:
         _release()
+        if any(what in str(error) for what in OTHERS):
+            return "MemoryError"
         return f"FAILED: {''.join(traceback.format_exception(error)[-3:])}"
     finally:
         _release()
