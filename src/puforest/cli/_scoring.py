@@ -35,6 +35,8 @@ class Columns:
     ----------
     features : list of str
         Columns of the file, in the order of the model.
+    places : ndarray of shape (n_features,)
+        Their places among the features of the model.
     absent : list of str
         Features that the file is silent about, which makes them 0.
     extra : list of str
@@ -42,17 +44,19 @@ class Columns:
     """
 
     features: list[str]
+    places: NDArray[np.intp]
     absent: list[str]
     extra: list[str]
 
 
 def match_columns(model: Any, source: Source, others: Sequence[str]) -> Columns:
     """Find the features of the model in the file, by name."""
-    if not hasattr(model, "feature_names_in_"):
-        return _by_place(model, source, others)
-    wanted = [str(name) for name in model.feature_names_in_]
-    there = source.present
-    absent = [name for name in wanted if name not in there]
+    if hasattr(model, "feature_names_in_"):
+        wanted = [str(name) for name in model.feature_names_in_]
+    else:
+        wanted = _by_place(model, source, others)
+    there = source.present.hold(wanted)
+    absent = [wanted[i] for i in np.flatnonzero(~there).tolist()]
     # Where columns are numbers, a name that is none cannot have been meant.
     missing = [n for n in absent if not n.isdecimal()] if source.absent_is_zero else absent
     if missing:
@@ -60,24 +64,27 @@ def match_columns(model: Any, source: Source, others: Sequence[str]) -> Columns:
             f"{source.path} lacks {len(missing):,} of the {len(wanted):,} columns that the model "
             f"was fitted to: {shown(missing)}; it has {shown(source.names)}"
         )
-    features = [name for name in wanted if name in there] if absent else wanted
+    places = np.flatnonzero(there)
+    features = [wanted[i] for i in places.tolist()]
     source.require(features, "feature")
     known = {*wanted, *others, source.label}
-    return Columns(features, absent, [name for name in there if name not in known])
+    extra = [name for name in source.present if name not in known]
+    return Columns(features, places, absent, extra)
 
 
-def _by_place(model: Any, source: Source, others: Sequence[str]) -> Columns:
-    """A model that was fitted to an array knows only how many columns there were."""
+def _by_place(model: Any, source: Source, others: Sequence[str]) -> list[str]:
+    """The columns that a model takes that was fitted to an array, and knows only their number."""
+    n = model.n_features_in_
     taken = {*others, source.label}
-    features = [name for name in source.names if name not in taken]
-    if len(features) != model.n_features_in_:
+    found = len(source.names) - sum(source.names.times(name) for name in taken)
+    if found != n and not (found < n and source.absent_is_zero):
         raise ValueError(
-            f"the model was fitted to {model.n_features_in_:,} columns without names, but "
-            f"{source.path} has {len(features):,}: {shown(features)}. Leave out the others, or "
-            "name them by --keep"
+            f"the model was fitted to {n:,} columns without names, but {source.path} has "
+            f"{found:,}: {shown(source.names)}. Leave out the others, or name them by --keep"
         )
-    source.require(features, "feature")
-    return Columns(features, [], [])
+    wanted = [name for name in source.names if name not in taken]
+    last = int(wanted[-1]) if found < n and wanted else 0
+    return wanted + [str(last + 1 + i) for i in range(n - found)]
 
 
 @dataclass(frozen=True)
@@ -135,9 +142,8 @@ def with_zeros(X: NDArray[Any], model: Any, columns: Columns) -> NDArray[Any]:
     """X with all features of the model: those that the file is silent about are 0."""
     if not columns.absent:
         return X
-    absent = set(columns.absent)
     whole = np.zeros((len(X), model.n_features_in_), X.dtype)
-    whole[:, [i for i, name in enumerate(model.feature_names_in_) if name not in absent]] = X
+    whole[:, columns.places] = X
     return whole
 
 

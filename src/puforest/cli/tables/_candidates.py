@@ -78,7 +78,7 @@ class CandidateColumns:
 
     def features(self) -> list[str]:
         """The columns that hold numbers, and nothing else, in any row."""
-        return [self.names[i] for i in self._places()]
+        return [self.names[i] for i in self._places().tolist()]
 
     def left_out(self, decimal: str | None) -> list[LeftOut]:
         """The other columns.
@@ -95,8 +95,10 @@ class CandidateColumns:
 
     def gaps(self) -> dict[str, int]:
         """Features with missing or infinite values, and in how many rows."""
-        missing = self._n_rows - self._n_finite
-        return {self.names[i]: int(missing[i]) for i in self._places() if missing[i]}
+        places = self._places()
+        missing = self._n_rows - self._n_finite[places]
+        gaps = np.flatnonzero(missing)
+        return {self.names[places[i]]: int(missing[i]) for i in gaps}
 
     def matrix(self) -> NDArray[Any]:
         """The features side by side; the batches are given up on the way."""

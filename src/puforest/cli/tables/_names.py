@@ -7,6 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 LONGEST = 40
 
 
@@ -42,6 +45,10 @@ class Names(Sequence[str]):
     def times(self, name: object) -> int:
         """How many columns have this name."""
         return self._times[name]
+
+    def hold(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        """Which of these names are there."""
+        return np.fromiter((name in self._times for name in names), bool, len(names))
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -85,6 +92,10 @@ class Numbered(Names):
     def times(self, name: object) -> int:
         """How many columns have this name."""
         return int(name in self._others or self._number(str(name)) in self._numbers)
+
+    def hold(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        """Which of these names are there."""
+        return np.fromiter((name in self for name in names), bool, len(names))
 
     def place(self, name: str) -> int:
         """The place of a column."""

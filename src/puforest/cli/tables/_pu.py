@@ -22,6 +22,7 @@ from puforest.cli.tables._labels import LabelRule, read_labels
 from puforest.cli.tables._memory import require_memory
 from puforest.cli.tables._names import duplicates, shown
 from puforest.cli.tables._source import CELLS, Source, rows_at_a_time
+from puforest.io._trees import MOST_FEATURES
 
 # Bytes that a feature takes besides its values: its name, and what the forest keeps of it.
 FEATURE = 300
@@ -151,6 +152,11 @@ def _wanted(
         )
     source.require(features, "--features")
     n_columns = len(features) or len(source.names)
+    if n_columns > MOST_FEATURES:
+        raise ValueError(
+            f"{source.path} has {n_columns:,} columns, but a model takes no more than "
+            f"{MOST_FEATURES:,} features: choose them by --features"
+        )
     if source.n_rows is not None:
         require_memory(
             n_columns * (source.n_rows * source.item_size + FEATURE),
