@@ -11,11 +11,12 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from puforest import _core
 from puforest import _validation as check
 from puforest._everyday import EverydayMixin
+from puforest._matrix import is_small_and_clean, validated
 from puforest._model import Forest
 from puforest._progress import Progress
 from puforest.prior import PriorEstimate
@@ -139,9 +140,7 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
         check.one_of("scenario", self.scenario, SCENARIOS)
         check.one_of("voting", self.voting, VOTINGS)
         prior = check.class_prior(self.prior)
-        with check.data_errors("X"):
-            dtype = check.real_dtype(X)
-            X, y = validate_data(self, X, y, dtype=dtype, reset=not self._continues())
+        X, y = validated(self, X, y=y, reset=not self._continues())
         rows = check.training_rows(y, sample_weight, propensity, risk=self.risk)
         params = self._train_params(rows, n_features=X.shape[1])
         if prior is None and propensity is None and self.risk != "pn":
@@ -244,9 +243,7 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
         if self._needs_no_validation(X):
             return cast(NDArray[Any], X)
         check_is_fitted(self)
-        with check.data_errors("X"):
-            checked = validate_data(self, X, dtype=check.real_dtype(X), reset=False)
-        return cast(NDArray[Any], checked)
+        return cast(NDArray[Any], validated(self, X, reset=False))
 
     def _needs_no_validation(self, X: check.MatrixLike) -> bool:
         """Whether X is few rows as the core wants them.
@@ -257,7 +254,7 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
         return (
             "_forest" in fitted
             and "feature_names_in_" not in fitted
-            and check.is_small_and_clean(X, self._forest.n_features)
+            and is_small_and_clean(X, self._forest.n_features)
         )
 
     def _positive_share(self, X: check.MatrixLike) -> NDArray[np.float64]:

@@ -223,6 +223,7 @@ class PUCalibratedClassifier(EverydayMixin, ClassifierMixin, MetaEstimatorMixin,
         self
         """
         check.one_of("method", self.method, METHODS)
+        check.refuse_masked(y, "y")
         with check.data_errors("y"):
             y = column_or_1d(y, warn=True)
         given = {"sample_weight": sample_weight, "propensity": propensity}
