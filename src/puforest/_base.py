@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from puforest import _core
 from puforest import _validation as check
 from puforest._everyday import EverydayMixin
+from puforest._fit_at_once import fits_at_once
 from puforest._matrix import is_small_and_clean, validated
 from puforest._model import Forest
 from puforest._progress import Progress
@@ -89,6 +90,7 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
         self.max_leaf_nodes = max_leaf_nodes
         self.random_state = random_state
 
+    @fits_at_once
     def fit(
         self,
         X: check.MatrixLike,
@@ -119,23 +121,6 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        before = self.__dict__.copy()
-        try:
-            self._fit(X, y, sample_weight, propensity)
-        except BaseException:
-            # What was fitted before stays as it was.
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-        return self
-
-    def _fit(
-        self,
-        X: check.MatrixLike,
-        y: check.MatrixLike,
-        sample_weight: ArrayLike | None,
-        propensity: ArrayLike | None,
-    ) -> None:
         check.one_of("risk", self.risk, RISKS)
         check.one_of("scenario", self.scenario, SCENARIOS)
         check.one_of("voting", self.voting, VOTINGS)
@@ -169,6 +154,7 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
         self.prior_ = masses.labelled_p
         self._grown_for = grown_for
         self._masses = masses
+        return self
 
     def _estimated_prior(
         self, X: NDArray[Any], y: NDArray[Any], sample_weight: ArrayLike | None

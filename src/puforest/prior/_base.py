@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from puforest import _validation as check
+from puforest._fit_at_once import fits_at_once
 from puforest._matrix import validated
 from puforest.scenario import SCENARIOS
 
@@ -113,6 +114,7 @@ class PriorEstimator(BaseEstimator):
     confidence: float
     random_state: int | np.random.RandomState | None
 
+    @fits_at_once
     def fit(self, X: check.MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Estimate the class prior.
 
