@@ -25,10 +25,6 @@ MatrixLike: TypeAlias = Any
 MAX_UINT32 = 2**32 - 1
 MAX_THREADS = 1024
 
-# What the core reads as it is, and the number of cells up to which checking is best kept short.
-REAL_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
-SMALL_SIZE = 2**16
-
 # Priors and propensities below this would overflow where they divide.
 TINY = 1e-100
 
@@ -171,12 +167,17 @@ def features_to_draw(value: Any, n_features: int) -> int:
 # Data
 
 
-def real_dtype(X: Any) -> Any:
-    """float32 where it holds every value of X, else float64, as `check_array` wants it."""
-    dtype = getattr(X, "dtype", None)
-    if isinstance(dtype, np.dtype) and np.can_cast(dtype, np.float32):
-        return np.float32
-    return [np.float64, np.float32]
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuse masked entries, which NumPy would read as if they were not masked."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return
+    masked = np.argwhere(np.ma.getmaskarray(values))
+    if len(masked):
+        first = f"{name}[{', '.join(map(str, masked[0]))}]"
+        raise ValueError(
+            f"{name} has masked entries ({len(masked)}, the first is {first}), and missing values "
+            f"are not supported: fill them in with {name}.filled, or leave out their rows"
+        )
 
 
 def column_names(X: Any, n_features: int) -> list[str]:
@@ -208,18 +209,6 @@ def _given_names(given: Iterable[str], n_features: int) -> list[str]:
         if not isinstance(name, str):
             raise TypeError(f"feature_names must be strings, got {name!r}: use str() on it")
     return names
-
-
-def is_small_and_clean(X: Any, n_features: int) -> bool:
-    """Whether X is a plain array of a few rows that `check_array` would let through as it is."""
-    return (
-        type(X) is np.ndarray
-        and X.dtype in REAL_DTYPES
-        and X.ndim == 2
-        and X.shape[1] == n_features
-        and 0 < X.size <= SMALL_SIZE
-        and bool(np.isfinite(X).all())
-    )
 
 
 @dataclass(frozen=True)
@@ -342,6 +331,7 @@ def at_most_one(weight: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def vector(name: str, values: ArrayLike, n: int, *, finite: bool) -> NDArray[np.float64]:
+    refuse_masked(values, name)
     with data_errors(name):
         checked: NDArray[np.float64] = check_array(
             values, ensure_2d=False, dtype=np.float64, ensure_all_finite=finite, input_name=name

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import sklearn.inspection
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
+from puforest._matrix import matrix
 from puforest._sample import pu_sample
 from puforest.inspection._importances import refuse_other_tables
 
@@ -105,8 +106,7 @@ def partial_dependence(
     names = check.feature_names(estimator, X)
     refuse_other_tables(X)
     if not hasattr(X, "columns"):
-        with check.data_errors("X"):
-            X = check_array(X, dtype=check.real_dtype(X))
+        X = matrix(X)
     asked: Sequence[Any] = features if isinstance(features, list | tuple) else [features]
     if not 1 <= len(asked) <= 2:
         raise ValueError(f"features must be one or two, got {len(asked)}")

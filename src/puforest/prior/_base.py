@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from puforest import _validation as check
+from puforest._fit_at_once import fits_at_once
+from puforest._matrix import validated
 from puforest.scenario import SCENARIOS
 
 Array = NDArray[np.float64]
@@ -113,6 +114,7 @@ class PriorEstimator(BaseEstimator):
     confidence: float
     random_state: int | np.random.RandomState | None
 
+    @fits_at_once
     def fit(self, X: check.MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Estimate the class prior.
 
@@ -131,8 +133,7 @@ class PriorEstimator(BaseEstimator):
         """
         check.one_of("scenario", self.scenario, SCENARIOS)
         check.share("confidence", self.confidence)
-        with check.data_errors("X"):
-            X, y = validate_data(self, X, y, dtype=check.real_dtype(X))
+        X, y = validated(self, X, y=y)
         rows = self._rows(X, check.training_rows(y, sample_weight, None, risk="nnpu"))
         self.estimate_ = self._as_estimate(rows, self._share(rows))
         self.prior_ = self.estimate_.value
