@@ -6,8 +6,9 @@ import sys
 import time
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from fuzz.commands import environment
+from fuzz.commands import PROGRAM, environment
 from fuzz.interrupts import attack as interrupt
 from fuzz.kind import Kind, Original
 from fuzz.kinds import KINDS
@@ -50,12 +51,12 @@ BROKEN = Kind(
 
 @linux
 def test_workers_notice_what_goes_wrong():
-    results = attack(BROKEN, 1, range(1, 60), Limits(seconds=3, megabytes=500), jobs=2)
-    assert sum(results.counts.values()) == 59
+    results = attack(BROKEN, 45, range(1, 25), Limits(seconds=3, megabytes=500), jobs=2)
+    assert sum(results.counts.values()) == 24
     said = " ".join(results.groups())
     for what in ("exit code -#", "took more than # s", "Unable to allocate", "not what a user"):
         assert what in said
-    again = attack(BROKEN, 1, range(1, 60), Limits(seconds=3, megabytes=500), jobs=1)
+    again = attack(BROKEN, 45, range(1, 25), Limits(seconds=3, megabytes=500), jobs=1)
     assert again.failures.keys() == results.failures.keys()
 
 
@@ -80,3 +81,26 @@ def test_what_runs_out_is_told_and_the_old_file_stays(what):
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "Error" in ended.stdout
+
+
+@linux
+def test_places_beyond_a_buffer_are_no_crash(tmp_path):
+    words = ["positive", ""] * 20
+    table = pa.table({"a": np.arange(40.0), "y": words})
+    path = tmp_path / "rows.arrow"
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    places = np.cumsum([0, *map(len, words)], dtype="<i4")
+    before = places.tobytes()
+    places[1:-1] = 2**30
+    content = path.read_bytes()
+    assert content.count(before) == 1
+    path.write_bytes(content.replace(before, places.tobytes()))
+    ended = subprocess.run(
+        [*PROGRAM, "fit", path, "-l", "y", "-o", tmp_path / "m.puf"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"error: {path}: ")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def main() -> None:
         print(f"\n{name}: {n} files in {time.perf_counter() - begun:.0f} s", end=", ")
         print(f"the slowest in {1000 * results.slowest:.0f} ms; {len(results.failures)} failed")
         show(results)
+        sys.stdout.flush()
         save(results, name, args.seed, args.out)
         failed += len(results.failures)
     raise SystemExit(bool(failed))
@@ -57,7 +59,7 @@ def show(results: Results) -> None:
         counts = (f"{results.counts[damage, found]:7} {found:14}" for found in outcomes)
         print(f"  {damage:21}", *counts)
     for said, indices in results.groups().items():
-        print(f"  FAILED {len(indices)} times, first {indices[0]}: {said[:300]}", flush=True)
+        print(f"  FAILED {len(indices)} times, first {indices[0]}: {said[:300]}")
 
 
 def save(results: Results, name: str, seed: int, folder: Path) -> None:

@@ -60,7 +60,9 @@ def small_table():
     single = table.set_column(1, "b", table["b"].cast(pa.float32()))
     coded = pa.array((X[:, 2] > 0).astype(int)).dictionary_encode()
     truth = pa.array(X[:, 1] > 0)
-    return [table, single, table.set_column(2, "c", coded).set_column(1, "b", truth)]
+    words = pa.array(np.array(["", "positive"])[y])
+    named = table.set_column(3, LABEL, words).append_column("town", words.dictionary_encode())
+    return [table, single, table.set_column(2, "c", coded).set_column(1, "b", truth), named]
 
 
 def as_parquet(table, rng):

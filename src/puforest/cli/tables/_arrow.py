@@ -20,7 +20,7 @@ def arrow(part: str = "") -> Any:
 
 
 # What those who unpack files find wrong with them; others raise an OSError without a number.
-DAMAGED = (EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
+DAMAGED = (EOFError, NotImplementedError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
 
 
 @contextmanager
@@ -31,9 +31,11 @@ def naming(path: Path) -> Iterator[None]:
         yield
     except MemoryError as error:
         raise MemoryError(f"{path} does not fit into memory: {error}") from error
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: {error}") from error
     except (*DAMAGED, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise
+            if error.filename is not None:
+                raise
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise ValueError(f"{path} is cut short or damaged: {error}") from error

@@ -27,8 +27,9 @@ class _Columnar(Source):
         self._file = file
         with naming(path):
             self._open()
-        self.names = Names(self._schema.names)
-        self._types = dict(zip(self._schema.names, self._schema.types, strict=True))
+            names = list(self._schema.names)
+        self.names = Names(names)
+        self._types = dict(zip(names, self._schema.types, strict=True))
 
     def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Rows]:
         with naming(self.path):
@@ -103,8 +104,14 @@ class ArrowSource(_Columnar):
     def _stored(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         with self._reader([self.names.place(name) for name in columns]) as reader:
             if not self._is_file:
-                yield from reader
+                yield from map(_validated, reader)
                 return
             for i in range(reader.num_record_batches):
-                yield reader.get_batch(i)
+                yield _validated(reader.get_batch(i))
                 self.progress = (i + 1) / reader.num_record_batches
+
+
+def _validated(batch: Any) -> Any:
+    """The batch, if all of it is where it should be: pyarrow believes the places in a file."""
+    batch.validate(full=True)
+    return batch

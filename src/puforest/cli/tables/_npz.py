@@ -63,7 +63,7 @@ class NpzSource(Source):
         self.path = path
         self._file = file
         with naming(path), zipfile.ZipFile(file) as archive:
-            there = {name.removesuffix(".npy") for name in archive.namelist()}
+            there = {name[:-4] for name in archive.namelist() if name.endswith(".npy")}
         if "X" not in there:
             raise ValueError(
                 f"{path} has no array X: save it by numpy.savez(path, X=X, y=y), and with "
