@@ -100,7 +100,7 @@ class TextSource(Source):
             )
         names, self._skipped = self._header()
         self.names = Names(names)
-        self._block = max(BLOCK, CELL * len(names), 2 * sum(map(len, names)))
+        self._block = min(max(BLOCK, CELL * len(names)), LARGEST_BLOCK)
         if options.header and len(self.names) and all(map(_is_number, self.names)):
             raise ValueError(
                 f"{path}: the first line holds numbers where names should be, such as "
