@@ -69,7 +69,9 @@ def test_names_are_no_commands(folder, tmp_path, capsys, name):
     arguments = [str(a) for a in lines(folder, tmp_path)[name]]
     code = run(arguments)
     said = "".join(capsys.readouterr())
-    assert code == {"no column": 1, "no file": 1, "no option": 2, "no scenario": 2}.get(name, 0), said
+    assert code == {"no column": 1, "no file": 1, "no option": 2, "no scenario": 2}.get(name, 0), (
+        said
+    )
     assert "\\x1b[2J" in said
     assert commands_of_terminals(said) == []
 

@@ -95,7 +95,9 @@ def originals_of(write, suffix):
         rng = np.random.default_rng(0)
         options = {"label": LABEL}
         return [
-            Original(write(table, rng), suffix, options) for table in small_table() for _ in range(4)
+            Original(write(table, rng), suffix, options)
+            for table in small_table()
+            for _ in range(4)
         ]
 
     return originals

@@ -172,7 +172,9 @@ def failing_writes(operation: Operation, inputs: Path, n_points: int) -> Counter
 # Memory
 
 
-def in_child(operation: Operation, inputs: Path, expected: bytes, prepare: Callable[[], None]) -> str:
+def in_child(
+    operation: Operation, inputs: Path, expected: bytes, prepare: Callable[[], None]
+) -> str:
     """Run in a copy of this process, which may come to harm, and say what came of it."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
         out = Path(folder)
@@ -252,7 +254,9 @@ def short_of_memory(operation: Operation, inputs: Path, n_points: int, most: int
     return counts
 
 
-def failing_allocations(operation: Operation, inputs: Path, n_points: int, last: int) -> Counter[str]:
+def failing_allocations(
+    operation: Operation, inputs: Path, n_points: int, last: int
+) -> Counter[str]:
     """Python's own k-th allocation fails, up to `last`."""
     expected = written(operation, inputs)
     counts: Counter[str] = Counter()
@@ -305,4 +309,3 @@ if set_nomemory is not None:
 
 if __name__ == "__main__":
     main()
-

@@ -9,12 +9,40 @@ from fuzz.kind import Kind, Original
 from fuzz.mutate import BYTES, one_of, small_pu_data
 from fuzz.tables import COMMANDS_OWN_LABEL, judge
 
-LABELS = ["1", "0", "-1", "+1", "1.0", "2", "nan", "inf", "1e400", "a", "", "1,2", "0x1", "#", "1:1"]
+LABELS = [
+    "1",
+    "0",
+    "-1",
+    "+1",
+    "1.0",
+    "2",
+    "nan",
+    "inf",
+    "1e400",
+    "a",
+    "",
+    "1,2",
+    "0x1",
+    "#",
+    "1:1",
+]
 NUMBERS = ["0", "1", "2", "3", "4", "-1", "01", "1.5", "1e3", "1000", "500000", "2147483647"]
 NUMBERS += ["2147483648", "4294967296", "9223372036854775807", "9" * 40, "a", "", "qid", " 1", "+1"]
 VALUES = ["0", "1", "-0", "1.5", "1e308", "1e999", "nan", "inf", "1e-320", "a", "", "1,5", "1:1"]
 VALUES += ["0x10", "1 ", "9" * 400, "٣", "\x1b", "true"]
-LINES = ["", " ", "#", "# comment", "1", "1 # 1:1", "1 1:1 # x", "\0", "1\t1:1", "qid:1 1:1", "::::"]
+LINES = [
+    "",
+    " ",
+    "#",
+    "# comment",
+    "1",
+    "1 # 1:1",
+    "1 1:1 # x",
+    "\0",
+    "1\t1:1",
+    "qid:1 1:1",
+    "::::",
+]
 
 
 def originals():
@@ -86,6 +114,4 @@ def change_lines(lines, rng):
 
 
 STRUCTURED = [change_token, change_labels, change_order, change_lines]
-LIBSVM = Kind(
-    "libsvm", originals, [*STRUCTURED, *STRUCTURED, *BYTES], judge, COMMANDS_OWN_LABEL
-)
+LIBSVM = Kind("libsvm", originals, [*STRUCTURED, *STRUCTURED, *BYTES], judge, COMMANDS_OWN_LABEL)

@@ -112,7 +112,9 @@ def change_header(content, rng, others):
     elif what == 4:
         texts.pop(one_of(list(texts), rng))
     else:
-        texts[one_of(["more", "descr", "shape"], rng)] = one_of(["[" * 200, "1j", "__x__", "{}"], rng)
+        texts[one_of(["more", "descr", "shape"], rng)] = one_of(
+            ["[" * 200, "1j", "__x__", "{}"], rng
+        )
     inner = ", ".join(f"'{key}': {value}" for key, value in texts.items())
     text = f"{{{inner}}}\n"
     stated = len(text) if rng.random() < 0.9 else one_of([0, 1, 65535], rng)

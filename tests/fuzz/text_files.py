@@ -153,7 +153,21 @@ def change_names(rows, rng):
 
 def change_characters(content, rng, others):
     """Delimiters, line ends and quotes become others, here and there or everywhere."""
-    characters = [b",", b";", b"\t", b"|", b" ", b"\n", b"\r\n", b"\r", b'"', b"'", b"", b"\0", b"#"]
+    characters = [
+        b",",
+        b";",
+        b"\t",
+        b"|",
+        b" ",
+        b"\n",
+        b"\r\n",
+        b"\r",
+        b'"',
+        b"'",
+        b"",
+        b"\0",
+        b"#",
+    ]
     old, new = one_of(characters, rng) or b"\n", one_of(characters, rng)
     parts = content.split(old)
     always = rng.random() < 0.3

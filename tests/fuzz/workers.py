@@ -47,7 +47,9 @@ class Results:
         """Failures that say the same, but for numbers."""
         found: dict[str, list[int]] = {}
         for index, said in sorted(self.failures.items()):
-            found.setdefault(re.sub(r"\d+|0x[0-9a-f]+", "#", said.splitlines()[-1]), []).append(index)
+            found.setdefault(re.sub(r"\d+|0x[0-9a-f]+", "#", said.splitlines()[-1]), []).append(
+                index
+            )
         return found
 
 
@@ -69,7 +71,9 @@ def judged_by_program(kind: Kind, path: Path, options, folder: Path) -> None:
     more += ["--no-header"] if "header" in text else []
     for line in kind.commands:
         words = [
-            word.replace("FILE", str(path)).replace("IN/", f"{folder}/in/").replace("OUT", str(folder))
+            word.replace("FILE", str(path))
+            .replace("IN/", f"{folder}/in/")
+            .replace("OUT", str(folder))
             for word in line.split()
         ]
         if "label" in options:
@@ -173,7 +177,9 @@ def attack(
 ) -> Results:
     """Go through cases on so many processes."""
     results = Results()
-    workers = [_Worker(kind, seed, indices[i::jobs], limits) for i in range(jobs) if indices[i::jobs]]
+    workers = [
+        _Worker(kind, seed, indices[i::jobs], limits) for i in range(jobs) if indices[i::jobs]
+    ]
     while workers:
         ready = multiprocessing.connection.wait([w.connection for w in workers], timeout=0.5)
         for worker in list(workers):
@@ -205,5 +211,3 @@ def attack(
             if tell is not None:
                 tell(results)
     return results
-
-

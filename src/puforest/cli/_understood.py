@@ -54,8 +54,8 @@ def tell(say: Say, source: Source, data: PUTable, scenario: str) -> None:
             f"be learnt from it: --drop {shlex.quote(name)}"
         )
     if len(data.identifiers) > SHOWN:
-        more = len(data.identifiers) - SHOWN
-        say.warning(f"{more:,} more columns of integers are different in every row")
+        n_more = len(data.identifiers) - SHOWN
+        say.warning(f"{n_more:,} more columns of integers are different in every row")
 
 
 def as_json(source: Source, data: PUTable, scenario: str) -> dict[str, Any]:

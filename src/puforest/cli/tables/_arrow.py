@@ -20,7 +20,7 @@ def arrow(part: str = "") -> Any:
 
 
 # What those who unpack files find wrong with them; others raise an OSError without a number.
-DAMAGED = (EOFError, NotImplementedError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
+DAMAGED = (EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
 
 
 @contextmanager

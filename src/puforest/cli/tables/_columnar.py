@@ -12,6 +12,7 @@ from puforest.cli.tables._numbers import decoded_type, is_number, is_string, typ
 from puforest.cli.tables._source import Rows, Source, batch_of, columns_of, sliced
 
 ARROW_FILE = b"ARROW1"
+FEATHER_1 = b"FEA1"
 
 # Bytes of a column to read at a time, instead of those of a whole row group.
 BUFFER = 2**18
@@ -90,7 +91,12 @@ class ArrowSource(_Columnar):
 
     def _open(self) -> None:
         with self._file.open("rb") as file:
-            self._is_file = file.read(len(ARROW_FILE)) == ARROW_FILE
+            start = file.read(len(ARROW_FILE))
+        if start.startswith(FEATHER_1):
+            raise ValueError(
+                f"{self.path} is a Feather file of version 1: write it again with version 2"
+            )
+        self._is_file = start == ARROW_FILE
         with self._reader(None) as reader:
             self._schema = reader.schema
         self.kind = "Arrow" if self._is_file else "Arrow stream"
@@ -103,15 +109,10 @@ class ArrowSource(_Columnar):
 
     def _stored(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         with self._reader([self.names.place(name) for name in columns]) as reader:
-            if not self._is_file:
-                yield from map(_validated, reader)
-                return
-            for i in range(reader.num_record_batches):
-                yield _validated(reader.get_batch(i))
-                self.progress = (i + 1) / reader.num_record_batches
-
-
-def _validated(batch: Any) -> Any:
-    """The batch, if all of it is where it should be: pyarrow believes the places in a file."""
-    batch.validate(full=True)
-    return batch
+            n = reader.num_record_batches if self._is_file else 0
+            stored = (reader.get_batch(i) for i in range(n)) if self._is_file else reader
+            for i, batch in enumerate(stored):
+                # pyarrow takes the places of values in a file for granted, and crashes.
+                batch.validate(full=True)
+                yield batch
+                self.progress = (i + 1) / n if n else 0.0

@@ -23,6 +23,9 @@ NO = {"0", "-1", "false", "f", "no", "n"}
 POSITIVE = YES | {"labelled", "labeled"}
 UNLABELLED = NO | {"unlabelled", "unlabeled", "unknown"}
 
+# Labels are few.
+MANY = 20
+
 # As `puforest._validation.labels` knows them.
 NEGATIVE = re.compile("u$|unl|unk|neg", re.IGNORECASE)
 
@@ -107,9 +110,10 @@ def _looks_unlabelled(value: str) -> bool:
 
 def _suggestion(counts: dict[str, int]) -> str:
     """The option to give: with a word for positives, or else with the rarest value."""
-    likely = [v for v in counts if not _looks_unlabelled(v) and len(v) <= LONGEST]
-    if not likely:
-        return "by --positive VALUE, or another column by --label"
+    likely = [v for v in counts if v.isprintable() and len(v) <= LONGEST]
+    likely = [v for v in likely if not _looks_unlabelled(v)]
+    if not likely or len(counts) > MANY:
+        return "by --positive VALUE, or name another column by --label"
     best = min(likely, key=lambda value: (value.lower() not in POSITIVE, counts[value], value))
     return f"for example --positive {shlex.quote(best)}"
 

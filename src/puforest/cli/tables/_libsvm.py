@@ -60,7 +60,7 @@ class LibsvmSource(Source):
                     first = _first_wrong(lines)
                     raise ValueError(
                         f"{self.path}, line {done + first + 1:,} is not of the form 'label "
-                        f"number:value number:value ...', with growing numbers below {2**31:,}: "
+                        f"number:value number:value ...', with increasing numbers below {2**31:,}: "
                         f"{str(error)[:100]}"
                     ) from error
                 done += len(lines)

@@ -172,20 +172,22 @@ def _floats(values: Any) -> NDArray[Any]:
 
 
 def decoded(column: Any) -> Any:
-    """The values themselves, where an array holds codes for them."""
+    """The values themselves, where an array holds codes for them or views of them."""
     types, compute = arrow().types, arrow("compute")
     if types.is_dictionary(column.type):
-        return column.dictionary_decode()
-    if types.is_run_end_encoded(column.type):
-        return compute.run_end_decode(column)
-    return column
+        column = column.dictionary_decode()
+    elif types.is_run_end_encoded(column.type):
+        column = compute.run_end_decode(column)
+    kind = decoded_type(column.type)
+    return column if kind == column.type else compute.cast(column, kind)
 
 
 def decoded_type(kind: Any) -> Any:
     """The type of what `decoded` returns."""
     types = arrow().types
-    coded = types.is_dictionary(kind) or types.is_run_end_encoded(kind)
-    return kind.value_type if coded else kind
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        kind = kind.value_type
+    return arrow().string() if str(kind) == "string_view" else kind  # as polars writes text
 
 
 def is_number(kind: Any) -> bool:

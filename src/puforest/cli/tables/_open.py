@@ -27,6 +27,11 @@ SUFFIXES = {
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")
 MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow"}
 
+REFUSED = {
+    b"PK": "a zip archive: unpack it first, or give --format npz if NumPy saved it",
+    b"\x93NUMPY": "a single array of NumPy: save it by numpy.savez(path, X=X, y=y)",
+}
+
 
 def open_table(path: Path, *, format: str | None, text: TextOptions) -> Source:  # noqa: A002
     """Open a table; the format goes by the name of the file, or by how it begins.
@@ -81,8 +86,7 @@ def guessed(path: Path, file: Path) -> str:
         return SUFFIXES[suffixes[-1]]
     with file.open("rb") as opened:
         start = opened.read(6)
-    if start.startswith(b"PK"):
-        raise ValueError(
-            f"{path} is a zip archive: unpack it first, or give --format npz if NumPy saved it"
-        )
+    for magic, what in REFUSED.items():
+        if start.startswith(magic):
+            raise ValueError(f"{path} is {what}")
     return next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "csv")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from puforest.cli.tables._arrow import arrow, naming
 from puforest.cli.tables._csv_errors import is_ragged, line_where, ragged_row
 from puforest.cli.tables._names import Names
 from puforest.cli.tables._numbers import text_as_numbers
-from puforest.cli.tables._source import Rows, Source, batch_of, columns_of, sliced
+from puforest.cli.tables._source import Rows, Source, batch_of, sliced
 from puforest.cli.tables._unpack import unpacked
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
@@ -30,8 +31,8 @@ LARGEST_BLOCK = 2**28
 # Bytes to parse of each column at least, since every block costs some work for each.
 CELL = 2**10
 
-# What pyarrow says of a row, and of a header, that does not fit into a block.
-TOO_LONG = ("straddles two block boundaries", "Empty CSV file or block")
+# What pyarrow says of a row, and of names, that do not fit into a block.
+TOO_LONG = ("straddles two block boundaries", "header is larger than block size")
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,11 @@ class TextOptions:
 
     def check(self) -> None:
         """Refuse what cannot be meant."""
-        if self.delimiter is not None and len(self.delimiter.replace("\\t", "\t")) != 1:
+        given = "," if self.delimiter is None else self.delimiter.replace("\\t", "\t")
+        if len(given) != 1 or not given.isascii() or given in '"\r\n':
             raise ValueError(
-                f"--delimiter {self.delimiter!r} must be one character, or \\t for tab"
+                f"--delimiter {self.delimiter!r} must be one character such as ; or |, or \\t for "
+                "tab"
             )
         if len(self.decimal) != 1 or self.decimal.isalnum() or self.decimal in '+-" \r\n\t':
             raise ValueError(
@@ -97,7 +100,7 @@ class TextSource(Source):
             )
         names, self._skipped = self._header()
         self.names = Names(names)
-        self._block = max(BLOCK, CELL * len(names), 2 * sum(map(len, names)))
+        self._block = min(max(BLOCK, CELL * len(names)), LARGEST_BLOCK)
         if options.header and len(self.names) and all(map(_is_number, self.names)):
             raise ValueError(
                 f"{path}: the first line holds numbers where names should be, such as "
@@ -119,17 +122,20 @@ class TextSource(Source):
 
         Read by Python, as pyarrow would find out types for all columns first: 1.4 s for 60,000.
         """
-        with self._naming(), self._rows() as rows:
+        with self._naming(), self._lines() as lines:
+            rows = csv.reader(lines, delimiter=self._delimiter)
             try:
                 first = next(row for row in rows if row)
             except csv.Error as error:
                 raise ValueError(
-                    f"{self.path} has a first line with a name that does not end: is a quotation "
-                    "mark not closed?"
+                    f"{self.path} has a name of more than {csv.field_size_limit():,} characters "
+                    "in its first line: is a quotation mark not closed?"
                 ) from error
-            if self._options.header:
-                return [first[0].removeprefix("\ufeff"), *first[1:]], rows.line_num
-            return [f"f{i}" for i in range(len(first))], 0
+            if not self._options.header:
+                return [f"f{i}" for i in range(len(first))], 0
+            if not any(line.strip("\r\n") for line in lines):
+                self.n_rows = 0
+            return first, rows.line_num
 
     @contextmanager
     def _naming(self) -> Iterator[None]:
@@ -137,15 +143,16 @@ class TextSource(Source):
         try:
             with naming(self.path):
                 yield
-        except UnicodeError as error:
-            raise ValueError(
-                f"{self.path} is not text in {self._options.encoding}: give --encoding, for "
-                "example latin-1 or utf-16"
-            ) from error
         except ValueError as error:
+            if isinstance(error, UnicodeError) or "invalid UTF8" in str(error):
+                raise ValueError(
+                    f"{self.path} is not text in {self._options.encoding}: give --encoding, for "
+                    "example latin-1 or utf-16"
+                ) from error
             if not is_ragged(str(error)):
                 raise
-            with self._rows() as rows:
+            with self._lines() as lines:
+                rows = csv.reader(lines, delimiter=self._delimiter)
                 what = ragged_row(str(error), rows, self._delimiter)
             raise ValueError(f"{self.path}, {what}") from error
 
@@ -167,46 +174,51 @@ class TextSource(Source):
             self._block = min(8 * self._block, LARGEST_BLOCK)
 
     @contextmanager
-    def _rows(self) -> Iterator[Any]:
-        """A slow reader of the rows, which knows their lines."""
+    def _lines(self) -> Iterator[Iterator[str]]:
+        """The lines as Python reads them, without a byte order mark."""
         with unpacked(self._file) as (stream, _):
             lines = io.TextIOWrapper(
                 stream, encoding=self._options.encoding, errors="replace", newline=""
             )
-            yield csv.reader(lines, delimiter=self._delimiter)
+            yield chain([lines.readline().removeprefix("\ufeff")], lines)
             lines.detach()
 
     def line_of(self, name: str, cell: str) -> str:
         place = self.names.place(name)
-        with self._rows() as rows:
+        with self._lines() as lines:
+            rows = csv.reader(lines, delimiter=self._delimiter)
             return line_where(rows, lambda row: row[place : place + 1] == [cell])
 
     @contextmanager
-    def _open(self, convert: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+    def _open(self, places: Sequence[int]) -> Iterator[tuple[Any, Callable[[], int]]]:
+        """A reader of some columns as text; their names are their places, as names may be twice."""
         module = arrow("csv")
         read = module.ReadOptions(
             block_size=self._block,
             encoding=self._options.encoding,
-            column_names=list(self.names),
+            column_names=[str(i) for i in range(len(self.names))],
             skip_rows=self._skipped,
         )
         parse = module.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
-        with unpacked(self._file) as (stream, tell):
-            options = module.ConvertOptions(**convert)
-            with module.open_csv(stream, read, parse, options) as reader:
-                yield reader, tell
+        names = [str(i) for i in places]
+        convert = module.ConvertOptions(
+            column_types=dict.fromkeys(names, arrow().string()), include_columns=names
+        )
+        with (
+            unpacked(self._file) as (stream, tell),
+            module.open_csv(stream, read, parse, convert) as reader,
+        ):
+            yield reader, tell
 
     def _blocks(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Record batches of these columns as text."""
+        """Record batches of these columns, and of others, as text; their names are places."""
         size = self._file.stat().st_size
-        convert = {
-            "column_types": dict.fromkeys(columns, arrow().string()),
-            "include_columns": list(columns),
-        }
-        given, finished = 0, False
+        last = len(self.names) - 1
+        places = list(dict.fromkeys([*map(self.names.place, columns), last]))
+        given, finished = 0, self.n_rows == 0
         while not finished:
-            with self._growing(), self._open(convert) as (reader, tell):
-                seen = 0
+            with self._growing(), self._open(places) as (reader, tell):
+                seen, end = 0, ""
                 for block in reader:
                     seen += block.num_rows
                     # After an attempt with smaller blocks, those rows are known already.
@@ -214,18 +226,36 @@ class TextSource(Source):
                         yield block.slice(max(0, block.num_rows - (seen - given)))
                         given = seen
                         self.progress = tell() / size if size else 1.0
+                        end = block.column(str(last))[-1].as_py()
+                self._require_closed(end)
                 finished = True
+
+    def _require_closed(self, end: str) -> None:
+        """Refuse a quotation mark that makes all the lines after it one value, the last one."""
+        if "\n" not in end and "\r" not in end:
+            return
+        with self._lines() as lines:
+            for line in lines:
+                if line.strip():
+                    last = line
+        if not last.rstrip().endswith('"'):
+            n_lines = len(end.splitlines())
+            raise ValueError(
+                f"{self.path} has a quotation mark that is not closed in the column "
+                f"{self.names[-1]}, which makes the last {n_lines:,} lines one value: close it"
+            )
 
     def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Rows]:
         pa = arrow()
+        names = list(dict.fromkeys([*numbers, *others]))
         both = {*numbers} & {*others}
-        places = {name: i for i, name in enumerate(numbers) if name in both}
-        for block in self._blocks(list(dict.fromkeys([*numbers, *others]))):
+        numbered = [(i, name) for i, name in enumerate(numbers) if name in both]
+        for block in self._blocks(names):
             for part in sliced(block, n_rows):
-                columns = columns_of(part)
+                columns = dict(zip(names, part.columns, strict=False))
                 cells = [columns[name] for name in numbers]
                 found = text_as_numbers(cells, part.num_rows, self.decimal)
-                columns |= {name: pa.array(found.X[:, i]) for name, i in places.items()}
+                columns |= {name: pa.array(found.X[:, i]) for i, name in numbered}
                 yield Rows(found, batch_of([columns[name] for name in others], others))
 
     def types(self, numbers: Sequence[str], others: Sequence[str]) -> list[Any]:
