@@ -7,11 +7,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import current_process
 from numbers import Integral, Real
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import effective_n_jobs, parallel_config
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -128,7 +129,13 @@ def threads(n_jobs: Any) -> int:
         raise ValueError(
             f"n_jobs must be a number of threads, -1 for all cores, or None, got {n_jobs!r}"
         )
-    return min(int(effective_n_jobs(n_jobs)), MAX_THREADS)
+    if current_process().daemon:
+        # Of a process that may have no children joblib says 1, with a warning. Threads it may have.
+        with parallel_config(backend="threading"):
+            asked = effective_n_jobs(n_jobs)
+    else:
+        asked = effective_n_jobs(n_jobs)
+    return min(int(asked), MAX_THREADS)
 
 
 def count_or_share(name: str, value: Any, n: int, low: int) -> int:
@@ -279,6 +286,11 @@ def labels(y: NDArray[Any], larger: str, smaller: str) -> tuple[NDArray[Any], ND
 
     `larger` and `smaller` say what rows of the two are, for the messages.
     """
+    if len(y) == 0:
+        raise ValueError(
+            f"y is empty, but needs two classes: the larger for {larger} rows (such as 1) and the "
+            f"smaller for {smaller} ones (such as 0)."
+        )
     check_classification_targets(y)
     classes = np.unique(y)
     if len(classes) > 2:
