@@ -260,7 +260,7 @@ def test_nothing_heavy_is_imported_before_signals_are_taken():
 def test_all_of_the_package_is_there_when_it_is_used():
     code = (
         "import puforest\n"
-        "assert {'load', 'PUDecisionTreeClassifier', 'metrics', '__version__'} <= set(dir(puforest))\n"
+        "assert {'load', 'PUExtraTreeClassifier', 'metrics', '__version__'} <= {*dir(puforest)}\n"
         "assert all(getattr(puforest, name) is not None for name in dir(puforest))\n"
         "assert puforest.prior.estimate_prior and not hasattr(puforest, 'nothing')\n"
         "from puforest import *\n"

@@ -28,5 +28,5 @@ def undo_all() -> None:
     while _actions:
         try:
             _actions.pop()()
-        except Exception:  # noqa: BLE001
+        except Exception:
             continue

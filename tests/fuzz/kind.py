@@ -47,7 +47,8 @@ class Kind:
     originals: Callable[[], list[Original]]
     damages: Sequence[Damage]
     judge: Judge
-    # Command lines that read it: FILE is the file, IN a folder with a table and a model, OUT another.
+    # Command lines that read it: FILE is the file, IN a folder with a table and a model, OUT one to
+    # write to.
     commands: Sequence[str]
 
 

@@ -14,7 +14,7 @@ from safetensors.numpy import save
 
 import puforest
 from fuzz.kind import Kind, Original
-from fuzz.mutate import BYTES, one_of
+from fuzz.mutate import BYTES
 from puforest import (
     PUDecisionTreeClassifier,
     PUExtraTreeClassifier,

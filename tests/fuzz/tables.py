@@ -22,7 +22,7 @@ COMMANDS = (f"{_FIT} --label {LABEL}", _PREDICT)
 COMMANDS_OWN_LABEL = (_FIT, _PREDICT)
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The file was refused as it should be."""
 
 
@@ -33,15 +33,15 @@ def judge(path, options, rng):
     n_rows = BATCHES[rng.integers(len(BATCHES))]
     try:
         fitted = refusing(path, lambda: fit_reads(path, text, label))
-    except Refused:
+    except RefusedError:
         try:
             refusing(path, lambda: predict_reads(path, text, label, None, n_rows))
-        except Refused:
+        except RefusedError:
             return "refused"
         return "refused by fit"
     try:
         X, labels = refusing(path, lambda: predict_reads(path, text, label, fitted.names, n_rows))
-    except Refused as error:
+    except RefusedError as error:
         raise AssertionError(f"fit reads what predict refuses: {error.__cause__}") from error
     np.testing.assert_array_equal(X, fitted.X.astype(np.float64))
     np.testing.assert_array_equal(fitted.rule.apply(labels), fitted.labelled)
@@ -49,14 +49,14 @@ def judge(path, options, rng):
 
 
 def refusing(path: Path, read):
-    """What `read` returns; an error that names the file or the column is a `Refused`."""
+    """What `read` returns; an error that names the file or the column is a `RefusedError`."""
     try:
         return read()
     except (ValueError, OSError, MemoryError) as error:
         message = str(error)
         if not (path.name in message or "column" in message) or len(message) > LONGEST_MESSAGE:
             raise
-        raise Refused from error
+        raise RefusedError from error
 
 
 def fit_reads(path, text, label):

@@ -35,6 +35,9 @@ class Limits:
     program: int = 1000
 
 
+DEFAULT = Limits()
+
+
 @dataclass
 class Results:
     """What came of the cases of a kind."""
@@ -87,7 +90,8 @@ def judged_by_program(kind: Kind, path: Path, options, folder: Path) -> None:
         )
         last = ended.stderr.splitlines()[-1:] or [""]
         fine = ended.returncode == 0 or (ended.returncode == 1 and last[0].startswith("error: "))
-        assert fine and "Traceback" not in ended.stderr, (words, ended.returncode, ended.stderr)
+        assert fine, (words, ended.returncode, ended.stderr)
+        assert "Traceback" not in ended.stderr, (words, ended.stderr)
 
 
 def _work(kind: Kind, seed: int, indices: range, limits: Limits, connection) -> None:
@@ -173,7 +177,7 @@ def kind_called(name: str) -> Kind:
 
 
 def attack(
-    kind: Kind, seed: int, indices: range, limits: Limits = Limits(), jobs: int = 1, tell=None
+    kind: Kind, seed: int, indices: range, limits: Limits = DEFAULT, jobs: int = 1, tell=None
 ) -> Results:
     """Go through cases on so many processes."""
     results = Results()

@@ -59,7 +59,7 @@ def _run() -> int:
 # Signals
 
 
-def take_signals() -> list[int]:
+def take_signals() -> list[signal.Signals]:
     """End the process at once on signals that are not ignored, and return these.
 
     An exception instead would be lost wherever something catches all of them or cannot pass them
