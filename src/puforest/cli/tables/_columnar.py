@@ -28,7 +28,10 @@ class _Columnar(Source):
         self._file = file
         with naming(path):
             self._open()
+        try:
             names = list(self._schema.names)
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path} is damaged: the name of a column is not UTF-8") from error
         self.names = Names(names)
         self._types = dict(zip(names, self._schema.types, strict=True))
 
@@ -37,6 +40,9 @@ class _Columnar(Source):
             # No column at all would mean all of them.
             wanted = list(dict.fromkeys([*numbers, *others])) or list(self.names[:1])
             for stored in self._stored(wanted, n_rows):
+                # pyarrow takes the places of values in an Arrow file for granted, and crashes; and
+                # text of any file for UTF-8.
+                stored.validate(full=True)
                 for batch in sliced(stored, n_rows):
                     columns = columns_of(batch)
                     yield Rows(
@@ -112,7 +118,5 @@ class ArrowSource(_Columnar):
             n = reader.num_record_batches if self._is_file else 0
             stored = (reader.get_batch(i) for i in range(n)) if self._is_file else reader
             for i, batch in enumerate(stored):
-                # pyarrow takes the places of values in a file for granted, and crashes.
-                batch.validate(full=True)
                 yield batch
                 self.progress = (i + 1) / n if n else 0.0
