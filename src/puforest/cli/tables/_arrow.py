@@ -31,7 +31,7 @@ def naming(path: Path) -> Iterator[None]:
         yield
     except MemoryError as error:
         raise MemoryError(f"{path} does not fit into memory: {error}") from error
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeError) as error:
         raise ValueError(f"{path}: {error}") from error
     except (*DAMAGED, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:

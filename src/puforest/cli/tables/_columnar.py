@@ -28,10 +28,7 @@ class _Columnar(Source):
         self._file = file
         with naming(path):
             self._open()
-        try:
             names = list(self._schema.names)
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{path} is damaged: the name of a column is not UTF-8") from error
         self.names = Names(names)
         self._types = dict(zip(names, self._schema.types, strict=True))
 

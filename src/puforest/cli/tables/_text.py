@@ -144,7 +144,7 @@ class TextSource(Source):
             with naming(self.path):
                 yield
         except ValueError as error:
-            if isinstance(error, UnicodeError) or "invalid UTF8" in str(error):
+            if isinstance(error.__cause__, UnicodeError) or "invalid UTF8" in str(error):
                 raise ValueError(
                     f"{self.path} is not text in {self._options.encoding}: give --encoding, for "
                     "example latin-1 or utf-16"
