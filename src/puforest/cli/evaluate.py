@@ -67,15 +67,15 @@ def evaluate(
         if truth == name:
             raise ValueError(f"--truth {truth}: it is the column of labels, not of true classes")
     columns = match_columns(forest, source, others)
-    tell_columns(say, columns, data)
+    tell_columns(say, columns, source.path)
     scores, kept = [], []
-    with say.progress(f"Scoring {data.name}") as done:
+    with say.progress(f"Scoring {source.path.name}") as done:
         for scored in scored_batches(forest, source, columns, others, None):
             scores.append(scored.score)
             kept.append(scored.others)
             done(source.progress)
     if not scores:
-        raise ValueError(f"{data} has columns but no rows: there is nothing to judge by")
+        raise ValueError(f"{source.path} has columns but no rows: there is nothing to judge by")
     score = np.concatenate(scores)
     table = arrow().Table.from_batches(kept)
     rule, labelled = read_labels(source, name, table.column(name), positive)

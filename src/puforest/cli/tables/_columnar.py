@@ -12,6 +12,7 @@ from puforest.cli.tables._numbers import decoded_type, is_number, is_string, typ
 from puforest.cli.tables._source import Rows, Source, batch_of, columns_of, sliced
 
 ARROW_FILE = b"ARROW1"
+ARROW_STREAM = b"\xff\xff\xff\xff"
 FEATHER_1 = b"FEA1"
 
 # Bytes of a column to read at a time, instead of those of a whole row group.

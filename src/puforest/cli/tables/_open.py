@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from puforest.cli.tables._columnar import ARROW_FILE, ArrowSource, ParquetSource
+from puforest.cli.tables._columnar import ARROW_FILE, ARROW_STREAM, ArrowSource, ParquetSource
 from puforest.cli.tables._libsvm import LibsvmSource
 from puforest.cli.tables._npz import NpzSource
-from puforest.cli.tables._pipe import STANDARD_INPUT, Spooled, is_pipe
+from puforest.cli.tables._pipe import STANDARD_INPUT, Spooled, is_pipe, shown_name
 from puforest.cli.tables._source import Source
 from puforest.cli.tables._text import TextOptions, TextSource
 
@@ -25,7 +25,7 @@ SUFFIXES = {
     ".npz": "npz",
 }
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")
-MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow"}
+MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow", ARROW_STREAM: "arrow"}
 
 REFUSED = {
     b"PK": "a zip archive: unpack it first, or give --format npz if NumPy saved it",
@@ -53,7 +53,7 @@ def open_table(path: Path, *, format: str | None, text: TextOptions) -> Source: 
         raise ValueError(f"--format {format} is not one of {', '.join(FORMATS)}")
     if not is_pipe(path):
         return _open(path, path, format or guessed(path, path), text)
-    spooled = Spooled(path)
+    spooled, path = Spooled(path), shown_name(path)
     source = _open(path, spooled.file, format or guessed(path, spooled.file), text)
     source.spooled = spooled
     source.kind += f", {spooled.size:,} bytes through a pipe"

@@ -18,17 +18,21 @@ def is_pipe(path: Path) -> bool:
 
     Other things that are no files, such as terminals and devices, are refused.
     """
-    if path == STANDARD_INPUT:
-        if sys.stdin is None or sys.stdin.isatty():
-            raise ValueError("DATA is -, but nothing is piped into standard input: name a file")
-        return True
-    mode = path.stat().st_mode
-    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
-        return True
-    if not stat.S_ISREG(mode):
-        raise ValueError(f"{path} is a device, not a file or a pipe: name a file")
-    # Systems differ in whether opening it begins at its beginning.
-    return path.is_relative_to("/dev")
+    if path != STANDARD_INPUT:
+        mode = path.stat().st_mode
+    elif sys.stdin is not None:
+        mode = os.fstat(0).st_mode
+    else:
+        raise ValueError("standard input is closed: name a file in place of -")
+    if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        raise ValueError(f"{shown_name(path)} is neither a file nor a pipe: name a file")
+    # Systems differ in whether /dev/stdin begins at the beginning each time it is opened.
+    return not stat.S_ISREG(mode) or path == STANDARD_INPUT or path.is_relative_to("/dev")
+
+
+def shown_name(path: Path) -> Path:
+    """What to call the file in messages."""
+    return Path("standard input") if path == STANDARD_INPUT else path
 
 
 class Spooled:
@@ -55,7 +59,8 @@ class Spooled:
                 copy.flush()
             except OSError as error:
                 raise OSError(
-                    f"{path} is a pipe, whose content cannot be kept in {self.file.parent}: "
-                    f"{error.strerror}. Set TMPDIR to a folder with more room, or name a file"
+                    f"{shown_name(path)} is a pipe, and what comes out of it cannot be kept in "
+                    f"{self.file.parent}: {error.strerror}. Set TMPDIR to a folder with more room, "
+                    "or name a file"
                 ) from error
             self.size = copy.tell()

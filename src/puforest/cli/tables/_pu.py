@@ -151,7 +151,7 @@ def _wanted(
             f"--drop {unknown[0]}: {source.path} has no such column; it has {shown(source.names)}"
         )
     source.require(features, "--features")
-    n_columns = len(features) or len(source.names)
+    n_columns = len(features) or len(source.names) - 1
     if n_columns > MOST_FEATURES:
         raise ValueError(
             f"{source.path} has {n_columns:,} columns, but a model takes no more than "
