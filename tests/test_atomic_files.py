@@ -103,6 +103,25 @@ def test_a_killed_process_leaves_only_parts(model, tmp_path):
     assert left == [".forest.onnx.part", ".model.puf.part", ".report.html.part"]
 
 
+def test_long_names(model, tmp_path):
+    for name in ("a" * 255, "ü" * 127):
+        for write in WRITERS.values():
+            write(model, tmp_path / name)
+            (tmp_path / name).unlink()
+    too_long = tmp_path / ("a" * 256)
+    for write in WRITERS.values():
+        with pytest.raises(OSError, match=r"File name too long: '[^']*/a+'$"):
+            write(model, too_long)
+
+
+def test_places_that_cannot_be_written_to(model, tmp_path):
+    for write in WRITERS.values():
+        with pytest.raises(IsADirectoryError, match="is a folder: name a file in it"):
+            write(model, tmp_path)
+        with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere"):
+            write(model, tmp_path / "nowhere" / "file")
+
+
 def test_errors_about_other_files_keep_their_names(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"), written_whole(tmp_path / "out"):
         (tmp_path / "nowhere").read_bytes()

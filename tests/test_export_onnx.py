@@ -109,6 +109,13 @@ def test_extreme_shapes(make, voting):
     assert_same_answers(model, X)
 
 
+def test_labels_in_another_byte_order():
+    X, labelled = data()
+    model = PUExtraTreesClassifier(0.4, n_estimators=3).fit(X, labelled.astype(">i4"))
+    label, _ = run(model, X)
+    assert_array_equal(label, model.predict(X))
+
+
 def test_trees_that_may_be_too_deep_for_onnxruntime_are_warned_of():
     with pytest.warns(UserWarning, match="a tree of 5,001 splits .* onnxruntime may crash"):
         to_onnx(chain(5001))

@@ -329,6 +329,21 @@ def test_others_may_read_a_file_if_the_user_lets_them(blobs, tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
+def test_mmap_is_true_or_false(blobs, tmp_path):
+    X, labelled, _ = blobs
+    small(PUDecisionTreeClassifier).fit(X, labelled).save(tmp_path / "model.puf")
+    with pytest.raises(TypeError, match="mmap must be True or False, got 'r'"):
+        load_model(tmp_path / "model.puf", mmap="r")
+
+
+def test_names_that_are_no_text(blobs, tmp_path):
+    X, labelled, _ = blobs
+    table = pd.DataFrame(X, columns=pd.Index(["a\ud800", *"bcdef"], dtype=object))
+    model = small(PUDecisionTreeClassifier).fit(table, labelled)
+    with pytest.raises(ValueError, match=r"feature name 'a\\ud800' cannot be stored as UTF-8: ren"):
+        model.save(tmp_path / "model.puf")
+
+
 def test_folders_that_are_not_there(blobs, tmp_path):
     X, labelled, _ = blobs
     model = small(PUDecisionTreeClassifier).fit(X, labelled)

@@ -121,6 +121,16 @@ def test_masked_labels_and_weights_are_refused():
             refused()
 
 
+def test_errors_about_labels_speak_of_labels():
+    model = PUDecisionTreeClassifier(prior=0.4)
+    with pytest.raises(ValueError, match=r"^y: Complex data"):
+        model.fit(X, Y.astype(complex))
+    with pytest.raises(ValueError, match=r"^y: setting an array element with a sequence"):
+        model.fit(X, [[1], *Y[1:]])
+    with pytest.raises(ValueError, match=r"^y: Unknown label type.* Give numbers, 1 for labelled"):
+        model.fit(X, np.array([None, *Y[1:]], dtype=object))
+
+
 def test_structured_arrays_say_how_to_give_their_columns():
     packed = np.zeros(60, dtype=[("a", "f8"), ("b", "f8")])
     with pytest.raises(TypeError, match=r"structured_to_unstructured\(X\)"):

@@ -104,14 +104,14 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows; finite numbers.
+            The rows; finite numbers. Dates, and masked entries of a masked array, are refused.
         y : array-like of shape (n_samples,)
             Two values: the larger marks labelled positives, the smaller unlabelled rows (with
             ``risk="pn"``: negatives). 1 and 0, 1 and -1, True and False all do.
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight 2 is the same as the row twice, and one of weight 0 is not there.
             Limits such as ``min_samples_leaf`` count rows, whatever they weigh, and a bootstrap
-            draws rows.
+            draws rows. Weights count by their ratios, which floats must be able to hold.
         propensity : array-like of shape (n_samples,), optional
             Probability of each labelled row to be labelled given that it is positive, where
             this differs between rows. Values of unlabelled rows are not used. Without a

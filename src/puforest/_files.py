@@ -35,7 +35,8 @@ def written_whole(path: Path) -> Iterator[Path]:
     behind, under a name that says that it is a part: ``.scored.csv.part-…``. Errors of the system,
     such as a full disk, name `path`.
     """
-    part = path.with_name(f".{path.name}.part-{token_hex(4)}")
+    # Of a long name a part only, since names have at most 255 bytes.
+    part = path.with_name(f".{path.name[:50]}.part-{token_hex(4)}")
     remove = partial(part.unlink, missing_ok=True)
     with undone_if_stopped(remove):
         try:
@@ -44,7 +45,7 @@ def written_whole(path: Path) -> Iterator[Path]:
             part.replace(path)
         except OSError as error:
             # Errors about another file, or of our own making, say all that there is to say.
-            if error.errno is None or error.filename not in (None, str(part)):
+            if error.errno is None or error.filename not in (None, part, str(part)):
                 raise
             raise OSError(error.errno, error.strerror, str(path)) from error
         finally:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_array, validate_data
 
 from puforest import _validation as check
@@ -29,7 +30,10 @@ def validated(estimator: Any, X: check.MatrixLike, **options: Any) -> Any:
     Options are those of `validate_data`. With labels `y` among them, the result is both.
     """
     refuse_unreadable(X, "X")
-    check.refuse_masked(options.get("y"), "y")
+    if options.get("y") is not None:
+        check.refuse_masked(options["y"], "y")
+        with check.data_errors("y"):
+            column_or_1d(options["y"])
     with check.data_errors("X"):
         found = validate_data(estimator, X, dtype=real_dtype(X), **options)
     return (in_steps(found[0]), found[1]) if "y" in options else in_steps(found)

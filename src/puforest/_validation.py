@@ -291,7 +291,12 @@ def labels(y: NDArray[Any], larger: str, smaller: str) -> tuple[NDArray[Any], ND
             f"y is empty, but needs two classes: the larger for {larger} rows (such as 1) and the "
             f"smaller for {smaller} ones (such as 0)."
         )
-    check_classification_targets(y)
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        raise ValueError(
+            f"y: {error} Give numbers, 1 for {larger} rows and 0 for {smaller} ones."
+        ) from error
     classes = np.unique(y)
     if len(classes) > 2:
         raise ValueError(

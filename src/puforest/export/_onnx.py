@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._extras import require
-from puforest._files import written_whole
+from puforest._files import require_place, written_whole
 from puforest.calibration import PUCalibratedClassifier
 from puforest.export._onnx_answers import Graph, answers_of_counts, answers_of_shares
 from puforest.export._trees import fitted, leaf_answers
@@ -97,6 +97,8 @@ def to_onnx(
         calibrator, estimator = model.calibrator_, model.estimator_
     forest = fitted(estimator, "to_onnx")
     out = np.dtype(check.one_of("dtype", dtype, DTYPES))
+    if path is not None:
+        require_place(Path(path))
     if (depth := forest.get_depth()) > DEEPEST:
         warnings.warn(
             f"model has a tree of {depth:,} splits one below the other: onnxruntime may crash when "

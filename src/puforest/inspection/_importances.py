@@ -221,15 +221,16 @@ def permutation_importance(
     refuse_other_tables(X)
     if isinstance(scoring, str):  # a callable may want the names of the columns
         estimator, X = read_once(estimator, X)
-    result = sklearn.inspection.permutation_importance(
-        estimator,
-        X,
-        y,
-        scoring=get_scorer(scoring),
-        n_repeats=check.integer("n_repeats", n_repeats, 1),
-        n_jobs=n_jobs,
-        random_state=random_state,
-        sample_weight=sample_weight,
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # sums of huge values, in its checks
+        result = sklearn.inspection.permutation_importance(
+            estimator,
+            X,
+            y,
+            scoring=get_scorer(scoring),
+            n_repeats=check.integer("n_repeats", n_repeats, 1),
+            n_jobs=n_jobs,
+            random_state=random_state,
+            sample_weight=sample_weight,
+        )
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     return FeatureImportances(result.importances.T, names, f"loss of {name} when shuffled")

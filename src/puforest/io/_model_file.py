@@ -10,6 +10,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._files import require_place
 from puforest.io import _container as container
@@ -109,6 +110,7 @@ def load_model(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     save_model : Has an example.
     """
     path = Path(path)
+    check.boolean("mmap", mmap)
     try:
         text, arrays = container.read(path, mapped=mmap)
         return _restored(container.parse(text), arrays)
