@@ -68,6 +68,25 @@ def test_stopped_runs_leave_nothing(folder, tmp_path, number, code):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_stopped_runs_leave_nothing_of_what_came_through_a_pipe(folder, tmp_path):
+    arguments = ("predict", folder / "model.puf", "-", "-o", tmp_path / "scored.csv")
+    with subprocess.Popen(
+        [*PROGRAM, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        text=True,
+    ) as process:
+        while not list(tmp_path.iterdir()):
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.01)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_killed_runs_leave_no_file_that_looks_whole(folder, tmp_path):
     out = tmp_path / "scored.parquet"
     out.write_text("the old one")

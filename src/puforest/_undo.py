@@ -11,16 +11,23 @@ _actions: list[Callable[[], object]] = []
 
 
 class undone_if_stopped:  # noqa: N801 - a context manager that reads as a phrase, without an import
-    """Within this, ending the process at once calls `action`."""
+    """Within this, or from `begin` to `end`, ending the process at once calls `action`."""
 
     def __init__(self, action: Callable[[], object]) -> None:
         self._action = action
 
-    def __enter__(self) -> None:
+    def begin(self) -> None:
         _actions.append(self._action)
 
+    def end(self) -> None:
+        if self._action in _actions:  # else the process is ending
+            _actions.remove(self._action)
+
+    def __enter__(self) -> None:
+        self.begin()
+
     def __exit__(self, *error: object) -> None:
-        _actions.remove(self._action)
+        self.end()
 
 
 def undo_all() -> None:

@@ -8,7 +8,10 @@ import stat
 import sys
 import tempfile
 import weakref
+from functools import partial
 from pathlib import Path
+
+from puforest._undo import undone_if_stopped
 
 STANDARD_INPUT = Path("-")
 
@@ -38,7 +41,7 @@ def shown_name(path: Path) -> Path:
 class Spooled:
     """A temporary file with all that comes out of a pipe.
 
-    It is removed when this object goes, or else when the program ends.
+    It is removed when this object goes, or else when the program ends or is stopped.
 
     Attributes
     ----------
@@ -51,7 +54,11 @@ class Spooled:
     def __init__(self, path: Path) -> None:
         descriptor, name = tempfile.mkstemp(prefix="puforest-")
         self.file = Path(name)
-        weakref.finalize(self, self.file.unlink, missing_ok=True)
+        remove = partial(self.file.unlink, missing_ok=True)
+        stopped = undone_if_stopped(remove)
+        stopped.begin()
+        weakref.finalize(self, remove)
+        weakref.finalize(self, stopped.end)
         pipe = 0 if path == STANDARD_INPUT else path
         with open(pipe, "rb", closefd=pipe != 0) as rows, os.fdopen(descriptor, "wb") as copy:
             try:
