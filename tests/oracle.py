@@ -91,14 +91,26 @@ def is_pure(w_p, w_u, risk, loss):
 
 
 def row_weights(labelled, sample_weight, *, risk, scenario, prior, propensity=None):
-    """Weights (w_p, w_u) of each row; `prior` may be None where it follows from the rest."""
+    """Weights (w_p, w_u) of each row; `prior` may be None where it follows from the rest.
+
+    Sample weights count by their ratios alone. Those above 0 that floats cannot hold beside the
+    largest one, scaled to at most 1 by a power of two, are refused: digits would be lost, and a
+    mass over their sum infinite. So are a prior and propensities that are not above 1e-100.
+    """
     s = np.asarray(sample_weight, dtype=float)
+    scaled = np.ldexp(s, -math.frexp(s.max())[1])
+    if (scaled[s > 0] < np.finfo(float).tiny).any():
+        raise ValueError("sample_weight")
     n_p, n_u = s[labelled].sum(), s[~labelled].sum()
     n = n_p + n_u
     w_p, w_u = np.zeros(len(s)), np.zeros(len(s))
     positive = s if propensity is None else s / propensity
     if prior is None:
         prior = n_p / n if risk == "pn" else positive[labelled].sum() / n
+    if not 1e-100 < prior < 1:
+        raise ValueError("prior")
+    if propensity is not None and not (propensity[labelled] > 1e-100).all():
+        raise ValueError("propensity")
     w_p[labelled] = prior * positive[labelled] / positive[labelled].sum()
     if risk == "pn":
         w_u[labelled] = prior * s[labelled] / n_p

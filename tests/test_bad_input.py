@@ -282,7 +282,19 @@ def unaligned(x):
     return np.frombuffer(b"." + x.tobytes(), dtype=x.dtype, offset=1).reshape(x.shape)
 
 
+def field(x, *others):
+    """A field of a structured array, whose rows are no whole number of cells apart."""
+    packed = np.zeros(len(x), dtype=[*others, ("x", x.dtype, x.shape[1]), ("last", "i2")])
+    packed["x"] = x
+    return packed["x"]
+
+
 SAME_X = {
+    "field": lambda _: field(X),
+    "field float32": lambda _: field(X.astype("f4")),
+    "unaligned field": lambda _: field(X, ("first", "u1")),
+    "nothing masked": lambda _: np.ma.masked_array(X),
+    "nothing masked, with a mask": lambda _: np.ma.masked_array(X, mask=X > 1e9),
     "read-only": lambda _: read_only(X),
     "Fortran": lambda _: np.asfortranarray(X),
     "read-only Fortran": lambda _: read_only(X.T).T,
@@ -320,6 +332,7 @@ def test_the_form_of_the_rows_does_not_matter(cls, form, tmp_path):
 
 
 SAME_Y = {
+    "nothing masked": np.ma.masked_array(Y, mask=np.zeros(40, dtype=bool)),
     "bool": Y == 1,
     "-1 and 1": 2 * Y - 1,
     "float": Y * 3.0,

@@ -2,7 +2,9 @@
 
 import io
 import os
+import re
 import runpy
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,6 +20,15 @@ from puforest.cli.tables import written_whole
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = (sys.executable, "-m", "puforest.cli")
+
+
+@pytest.fixture
+def signals():
+    """For those who call `main`, which takes over signals and leaves them to the end."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +64,25 @@ def test_stopped_runs_leave_nothing(folder, tmp_path, number, code):
     _, said = process.communicate(timeout=30)
     assert process.returncode == code
     assert "Traceback" not in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_stopped_runs_leave_nothing_of_what_came_through_a_pipe(folder, tmp_path):
+    arguments = ("predict", folder / "model.puf", "-", "-o", tmp_path / "scored.csv")
+    with subprocess.Popen(
+        [*PROGRAM, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        text=True,
+    ) as process:
+        while not list(tmp_path.iterdir()):
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.01)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
     assert list(tmp_path.iterdir()) == []
 
 
@@ -131,17 +161,46 @@ def test_a_bar_for_terminals_only(folder, tmp_path, monkeypatch):
         assert ("Scoring rows.csv" in sys.stderr.getvalue()) == shown
 
 
-def test_nobody_reads_on(folder):
-    with subprocess.Popen(
-        [*PROGRAM, "describe", str(folder / "model.puf")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        process.stdout.close()
-        said = process.stderr.read()
-    assert process.returncode == 1
-    assert said == ""
+OUTPUTS = {
+    "describe": "describe MODEL",
+    "json": "describe MODEL --json",
+    "help": "--help",
+    "scores": "predict MODEL ROWS -o - -q",
+}
+NO_OUTPUT = "error: standard output cannot be written: "
+
+
+def shell(line, folder):
+    """Run a command line of puforest with redirections, and return its exit code and errors."""
+    line = line.replace("MODEL", f"{folder}/model.puf").replace("ROWS", f"{folder}/rows.csv")
+    line = f"{shlex.join(PROGRAM)} {line}"
+    ended = subprocess.run(["bash", "-c", line], stderr=subprocess.PIPE, text=True)
+    return ended.returncode, ended.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="redirections of POSIX")
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_an_output_that_takes_nothing_is_one_line(folder, name):
+    pipe = "| true; exit ${PIPESTATUS[0]}"
+    assert shell(f"{OUTPUTS[name]} >&-", folder) == (1, f"{NO_OUTPUT}Bad file descriptor\n")
+    assert shell(f"{OUTPUTS[name]} >/dev/full", folder) == (
+        1,
+        f"{NO_OUTPUT}No space left on device\n",
+    )
+    assert shell(f"{OUTPUTS[name]} {pipe}", folder) == (1, "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="redirections of POSIX")
+def test_what_is_not_needed_may_be_closed(folder, tmp_path):
+    out = tmp_path / "scored.csv"
+    predict = f"predict MODEL ROWS -o {out} --force"
+    expected = None
+    for redirection in ("", ">&-", "2>&-", ">/dev/full", "2>/dev/full", "<&- >&- 2>&-"):
+        code, said = shell(f"{predict} {redirection}", folder)
+        assert (code, "error" in said) == (0, False), redirection
+        expected = expected or out.read_bytes()
+        assert out.read_bytes() == expected
+    assert shell("describe no.puf >&- 2>&-", folder) == (1, "")
 
 
 def test_a_model_does_not_hang_on_who_reads_its_quality(folder, tmp_path):
@@ -153,28 +212,81 @@ def test_a_model_does_not_hang_on_who_reads_its_quality(folder, tmp_path):
     assert puforest.load(tmp_path / "model.puf").n_estimators == 2
 
 
-def test_exit_codes_of_the_program(monkeypatch, capsys):
-    before = signal.getsignal(signal.SIGTERM)
+def test_exit_codes_of_the_program(monkeypatch, capsys, signals):
+    for arguments, code in ((["--version"], 0), (["describe", "no.puf"], 1), (["nope"], 2)):
+        monkeypatch.setattr(sys, "argv", ["puforest", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == code
+    # What comes once all is done changes nothing.
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(("number", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_during_imports_is_one_line(tmp_path, number, code):
+    # Many an import catches whatever comes, and would take an exception for a missing package.
+    (tmp_path / "typer.py").write_text(
+        "import pathlib, time\n"
+        "while True:\n"
+        "    try:\n"
+        f"        pathlib.Path({str(tmp_path / 'begun')!r}).touch()\n"
+        "        time.sleep(0.01)\n"
+        "    except BaseException:\n"
+        "        pass\n"
+    )
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    with subprocess.Popen(
+        [*PROGRAM, "--version"],
+        env={**os.environ, "PYTHONPATH": path},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while not (tmp_path / "begun").exists():
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.01)
+        process.send_signal(signal.Signals[number])
+        said = process.communicate(timeout=30)[1]
+    assert process.returncode == code
+    assert re.fullmatch(r"error: (interrupted|terminated); nothing was left half-written\n", said)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_signals_that_are_ignored_stay_so(folder, tmp_path):
+    out = tmp_path / "scored.csv"
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        for arguments, code in ((["--version"], 0), (["describe", "no.puf"], 1), (["nope"], 2)):
-            monkeypatch.setattr(sys, "argv", ["puforest", *arguments])
-            with pytest.raises(SystemExit) as ended:
-                main()
-            assert ended.value.code == code
+        process = slow_predict(folder, out)
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGINT, before)
+    with process:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
+    assert out.exists()
 
 
-def test_an_interrupted_start_is_one_line(monkeypatch, capsys):
-    class Interrupted:
-        def __getattr__(self, name):
-            raise KeyboardInterrupt
+def test_nothing_heavy_is_imported_before_signals_are_taken():
+    code = (
+        "import sys; before = set(sys.modules); import puforest.cli\n"
+        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    light = {"puforest", "signal", "enum", "types", "functools", "operator", "collections"}
+    light |= {"keyword", "reprlib", "importlib", "warnings", "__future__", "itertools"}
+    assert {name for name in found.stdout.split() if not name.startswith("_")} <= light
 
-    monkeypatch.setattr("puforest.cli._commands", Interrupted())
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 130
-    assert capsys.readouterr().err == "error: interrupted\n"
+
+def test_all_of_the_package_is_there_when_it_is_used():
+    code = (
+        "import puforest\n"
+        "assert {'load', 'PUExtraTreeClassifier', 'metrics', '__version__'} <= {*dir(puforest)}\n"
+        "assert all(getattr(puforest, name) is not None for name in dir(puforest))\n"
+        "assert puforest.prior.estimate_prior and not hasattr(puforest, 'nothing')\n"
+        "from puforest import *\n"
+        "print(PUExtraTreesClassifier.__module__, load.__name__, puforest.__version__)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.stdout == f"puforest.forest load_model {puforest.__version__}\n", found.stderr
 
 
 def test_importing_puforest_brings_no_extra():
@@ -188,7 +300,7 @@ def test_importing_puforest_brings_no_extra():
     assert found.stdout.strip() == "[] False"
 
 
-def test_a_missing_package_is_named_with_what_brings_it(tmp_path, monkeypatch, capsys):
+def test_a_missing_package_is_named_with_what_brings_it(tmp_path, monkeypatch, capsys, signals):
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "pyarrow", None)
         assert run(["demo", str(tmp_path)]) == 1
@@ -197,18 +309,17 @@ def test_a_missing_package_is_named_with_what_brings_it(tmp_path, monkeypatch, c
     assert said.startswith("error: ")
     assert "pip install 'puforest[cli]' brings pyarrow" in said
     monkeypatch.setitem(sys.modules, "typer", None)
-    with pytest.raises(SystemExit, match=r"error: .*pip install 'puforest\[cli\]' brings typer"):
+    with pytest.raises(SystemExit, match="1"):
         main()
+    assert re.match(
+        r"error: .*pip install 'puforest\[cli\]' brings typer\n", capsys.readouterr().err
+    )
 
 
-def test_the_example_is_the_demo(tmp_path, monkeypatch, capsys):
-    before = signal.getsignal(signal.SIGTERM)
+def test_the_example_is_the_demo(tmp_path, monkeypatch, capsys, signals):
     monkeypatch.setattr(sys, "argv", ["examples/demo.py", str(tmp_path), "--quiet"])
-    try:
-        with pytest.raises(SystemExit) as ended:
-            runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
     assert ended.value.code == 0
     assert (tmp_path / "report.html").exists()
     assert "risk reduction" in capsys.readouterr().out

@@ -151,7 +151,7 @@ def test_libsvm_columns_that_lines_are_silent_about(fitted, capsys, tmp_path):
     capsys.readouterr()
     (tmp_path / "bad.svm").write_text("0 1:5\nzero one\n")
     assert run([*predict[:2], str(tmp_path / "bad.svm"), "-o", str(tmp_path / "t.csv")]) == 1
-    assert "lines 1 to 2" in capsys.readouterr().err
+    assert "bad.svm, line 2 is not of the form" in capsys.readouterr().err
 
 
 def test_delimiters():
@@ -253,7 +253,7 @@ def test_odd_but_sensible(fitted, tmp_path):
     assert answer["left_out"] == {
         "(no name)": "an index?",
         "empty": "empty",
-        "date": "date32[day]",
+        "date": "text, such as '2024-01-01'",
     }
     assert answer["labelled"] == 30
     model = puforest.load(tmp_path / "model.puf")

@@ -109,6 +109,18 @@ def test_extreme_shapes(make, voting):
     assert_same_answers(model, X)
 
 
+def test_labels_in_another_byte_order():
+    X, labelled = data()
+    model = PUExtraTreesClassifier(0.4, n_estimators=3).fit(X, labelled.astype(">i4"))
+    label, _ = run(model, X)
+    assert_array_equal(label, model.predict(X))
+
+
+def test_trees_that_may_be_too_deep_for_onnxruntime_are_warned_of():
+    with pytest.warns(UserWarning, match="a tree of 5,001 splits .* onnxruntime may crash"):
+        to_onnx(chain(5001))
+
+
 def test_no_root_can_be_taken_for_a_leaf():
     # A mixed root whose leaf and inner child would both be number 1 when counted from 0.
     leaf = (-1, 0.0, -1, 0.2, 1.0)

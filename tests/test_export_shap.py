@@ -54,6 +54,11 @@ def test_extreme_shapes(make):
     assert_adds_up(make("soft"), np.arange(-1.5, 1600, 40)[:, None])
 
 
+def test_trees_that_are_too_deep_for_shap_are_refused():
+    with pytest.raises(ValueError, match=r"a tree of 10,001 splits .* max_depth=10_000 or less"):
+        to_shap(chain(10_001))
+
+
 def test_adds_up_with_background_data(blobs):
     # For this SHAP keeps thresholds and answers in float32.
     X, labelled, _ = blobs

@@ -1,13 +1,14 @@
 """Trees as text: a reader who follows it comes to the same answers."""
 
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
 from export_cases import CODINGS, KINDS, chain, constants, edge_rows, fitted
 from numpy.testing import assert_array_equal
 
-from puforest.export import to_text
+from puforest.export import dot_lines, text_lines, to_dot, to_text
 
 COLUMNS = r"\s+(\S+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(\d+)(?:  (\S.*))?$"
 
@@ -16,9 +17,12 @@ def read(text):
     """The nodes: depth, name and side of the condition, threshold, and the columns."""
     nodes = []
     for line in text.splitlines()[1:]:
-        bars, place, *columns = re.match(r"((?:\|   )*(?:\|-- )?)(.*?)" + COLUMNS, line).groups()
+        bars, depth, place, *columns = re.match(
+            r"((?:\|   )*(?:\|-- )?)(?:\|--\[(\d+)\] )?(.*?)" + COLUMNS, line
+        ).groups()
         name, sign, threshold = re.fullmatch(r"(.*?)(?: (<=|>) (\S+))?", place).groups()
-        nodes.append((len(bars) // 4, name, sign, threshold and float(threshold), *columns))
+        level = int(depth or len(bars) // 4)
+        nodes.append((level, name, sign, threshold and float(threshold), *columns))
     return nodes
 
 
@@ -93,10 +97,46 @@ def test_names():
     assert len(text.splitlines()) == len(to_text(model).splitlines())
 
 
+def test_lines_are_those_of_the_text():
+    model = fitted("random-forest")
+    asked = {"max_depth": 3, "digits": 2, "feature_names": list("abcdef")}
+    assert "\n".join(text_lines(model, 2, **asked)) == to_text(model, 2, **asked)
+    with pytest.raises(ValueError, match="tree must be"):
+        text_lines(model, 99)  # before the first line is asked for
+
+
 def test_extreme_shapes():
-    nodes = read(to_text(chain(1200), digits=None))
+    deep = chain(1200)
+    nodes = read(to_text(deep, digits=None))
     assert len(nodes) == 2401
-    assert max(node[0] for node in nodes) == 1200
+    assert [node[0] for node in nodes] == [0, *np.repeat(range(1, 1201), 2)]
+    X = np.array([[-1.0], [28.5], [29.0], [30.0], [31.5], [1199.0], [1200.0]])
+    leaves = [follow(nodes, row, ["x0"]) for row in X]
+    assert_array_equal([leaf[-1] for leaf in leaves], deep.predict(X).astype(str))
     text = to_text(constants(), tree=1)
     assert text.splitlines()[0].startswith("PUExtraTreesClassifier, tree 1 of 0 to 3")
     assert read(text) == [(0, "all rows", None, None, "0.7", "1", "0.7", "1", "1", "1")]
+
+
+@pytest.mark.parametrize("export", [to_text, to_dot])
+def test_memory_grows_with_the_nodes_of_a_long_path(export):
+    tree = chain(10_000)
+    tracemalloc.start()
+    try:
+        text = export(tree)
+        assert tracemalloc.get_traced_memory()[1] < 20 * 2**20  # 200 MB for 100,000 splits
+    finally:
+        tracemalloc.stop()
+    assert len(text) < 400 * 20_000
+
+
+@pytest.mark.parametrize("lines", [text_lines, dot_lines])
+def test_lines_take_little_memory(lines):
+    tree = chain(2000)
+    tracemalloc.start()
+    try:
+        for _ in lines(tree):
+            pass
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()

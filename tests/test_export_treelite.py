@@ -22,6 +22,12 @@ def test_equal_at_the_edges(kind, voting, dtype):
     assert_array_equal(answers(to_treelite(model), X), model.predict_proba(X)[:, 1])
 
 
+def test_names_that_are_no_text():
+    model = fitted("extra-tree")
+    model.feature_names_in_ = np.array(["a\ud800", *"bcdef"], dtype=object)
+    assert to_treelite(model).num_feature == 6
+
+
 @pytest.mark.parametrize("make", [constants, lambda voting: chain(1500, voting)])
 def test_extreme_shapes(make):
     model = make("soft")

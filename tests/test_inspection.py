@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import validate_data
 
 from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier
 from puforest.inspection import (
@@ -170,6 +171,50 @@ def test_partial_dependence_of_two_features_and_by_weight(forest, blobs):
     lines = partial_dependence(forest, X, 0, kind="individual")
     assert lines.average is None
     assert len(lines.individual) == len(X)
+
+
+@pytest.mark.filterwarnings("ignore::puforest.metrics.PriorMismatchWarning")
+def test_names_of_columns_are_compared_once(blobs, monkeypatch):
+    X, labelled, _ = blobs
+    table = pd.DataFrame(X, columns=list("abcdef"))
+    given = {"scenario": ONE, "n_estimators": 5, "random_state": 0}
+    model = PUExtraTreesClassifier(0.4, **given).fit(table, labelled)
+    plain = PUExtraTreesClassifier(0.4, **given).fit(X, labelled)
+    of_array = partial_dependence(plain, X, 1, y=labelled)
+    shuffled = permutation_importance(plain, X, labelled, random_state=0)
+    tables = []
+
+    def counted(estimator, X, **options):
+        tables.append(hasattr(X, "columns"))
+        return validate_data(estimator, X, **options)
+
+    monkeypatch.setattr("puforest._matrix.validate_data", counted)
+    assert_array_equal(partial_dependence(model, table, "b", y=labelled).average, of_array.average)
+    assert sum(tables) == 1
+    found = permutation_importance(model, table, labelled, random_state=0)
+    assert_array_equal(found.values, shuffled.values)
+    assert found.feature_names == list("abcdef")
+    assert sum(tables) == 2
+    with pytest.raises(ValueError, match="feature names should match"):
+        partial_dependence(model, table.rename(columns={"a": "z"}), "b")
+
+
+@pytest.mark.parametrize("kind", ["average", "both"])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_partial_dependence_of_few_rows(n, kind, forest, blobs):
+    X = blobs[0][:n]
+    found = partial_dependence(forest, X, 0, kind=kind, sample_weight=np.arange(1.0, n + 1))
+    by_hand = []
+    for value in found.grid[0]:
+        changed = X.copy()
+        changed[:, 0] = value
+        by_hand.append(forest.predict_proba(changed)[:, 1])
+    assert_array_equal(found.grid[0], np.unique(X[:, 0]))
+    assert_allclose(
+        found.average, np.average(by_hand, axis=1, weights=np.arange(1.0, n + 1)), rtol=1e-12
+    )
+    if kind == "both":
+        assert_array_equal(found.individual, np.transpose(by_hand))
 
 
 def test_partial_dependence_of_tables(blobs):

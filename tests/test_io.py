@@ -4,12 +4,16 @@ import json
 import os
 import pickle
 import stat
+import subprocess
+import sys
+import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
-from safetensors.numpy import load_file
+from safetensors import safe_open
+from safetensors.numpy import load_file, save
 from saved_models import ESTIMATORS, assert_same, small, through_file
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -34,7 +38,7 @@ def test_a_loaded_model_is_the_same(estimator, voting, blobs, tmp_path):
     X, labelled, _ = blobs
     model = small(estimator, voting=voting, min_samples_leaf=3).fit(X, labelled)
     assert_same(model, through_file(model, tmp_path), X)
-    assert_same(model, through_file(model, tmp_path, mmap=False), X)
+    assert_same(model, through_file(model, tmp_path, mmap=True), X)
 
 
 @pytest.mark.parametrize(
@@ -225,9 +229,11 @@ def test_files_are_safetensors_that_say_what_they_hold(blobs, tmp_path):
     path = tmp_path / "model.puf"
     model.save(path)
     arrays = load_file(path)
+    content = path.read_bytes()
+    with safe_open(path, "numpy") as file:
+        assert save(arrays, metadata=file.metadata()) == content
     for name in ("offset", "feature", "threshold", "left", "w_p", "w_u", "n_labelled"):
         assert_array_equal(arrays[name], getattr(model._forest, name))
-    content = path.read_bytes()
     length = int.from_bytes(content[:8], "little")
     header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["puforest"])
     assert header["format_version"] == 1
@@ -236,11 +242,12 @@ def test_files_are_safetensors_that_say_what_they_hold(blobs, tmp_path):
     assert header["model"]["rows"] == {"labelled": labelled.sum(), "unlabelled": sum(1 - labelled)}
 
 
-def test_the_trees_are_views_on_the_file(blobs, tmp_path):
+def test_the_trees_are_views_on_the_file_if_asked_for(blobs, tmp_path):
     X, labelled, _ = blobs
     model = small(PUExtraTreesClassifier).fit(X, labelled)
-    mapped, read = (through_file(model, tmp_path, mmap=mmap) for mmap in (True, False))
-    for loaded, owner in ((mapped, "mmap"), (read, "ndarray")):
+    mapped = through_file(model, tmp_path, mmap=True)
+    read, by_default = through_file(model, tmp_path, mmap=False), through_file(model, tmp_path)
+    for loaded, owner in ((mapped, "mmap"), (read, "ndarray"), (by_default, "ndarray")):
         base = loaded._forest.w_p
         while isinstance(base, np.ndarray | memoryview):
             last = base
@@ -250,33 +257,65 @@ def test_the_trees_are_views_on_the_file(blobs, tmp_path):
         assert loaded._forest.threshold.flags.aligned
 
 
-def test_a_model_survives_that_its_file_is_replaced(blobs, tmp_path):
+@pytest.mark.parametrize("mmap", [False, True])
+def test_a_model_survives_that_its_file_is_replaced(mmap, blobs, tmp_path):
     X, labelled, _ = blobs
     path = tmp_path / "model.puf"
     old = small(PUExtraTreesClassifier).fit(X, labelled)
     new = small(PUExtraTreesClassifier, n_estimators=2, random_state=1).fit(X, labelled)
     old.save(path)
-    loaded = load_model(path)
+    loaded = load_model(path, mmap=mmap)
     new.save(path)
     assert_same(old, loaded, X)
     assert_same(new, load_model(path), X)
     assert [p.name for p in tmp_path.iterdir()] == ["model.puf"]
 
 
-def test_what_was_there_stays_if_saving_fails(blobs, tmp_path, monkeypatch):
+CHANGED_IN_PLACE = """
+import os, sys
+import numpy as np
+import puforest
+
+path, X = sys.argv[1], np.load(sys.argv[2])
+model = puforest.load(path)
+expected = puforest.load(path).predict_proba(X)
+with open(path, "r+b") as file:
+    file.truncate(100)
+assert (model.predict_proba(X) == expected).all()
+with open(path, "r+b") as file:
+    file.write(b"x" * 10_000)
+assert (model.predict_proba(X.astype(np.float32).astype(float)) >= 0).all()
+model.save(path + ".again")
+"""
+
+
+def test_a_model_survives_that_its_file_is_changed_in_place(blobs, tmp_path):
     X, labelled, _ = blobs
     path = tmp_path / "model.puf"
-    model = small(PUDecisionTreeClassifier).fit(X, labelled)
-    model.save(path)
+    small(PUExtraTreesClassifier).fit(X, labelled).save(path)
+    whole = path.read_bytes()
+    np.save(tmp_path / "X.npy", X)
+    # A process of its own: SIGBUS would end it.
+    command = [sys.executable, "-c", CHANGED_IN_PLACE, str(path), str(tmp_path / "X.npy")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run(command, check=True, env=environment)
+    assert (tmp_path / "model.puf.again").read_bytes() == whole
 
-    def full(*args, **kwargs):
-        raise OSError("no space left on device")
 
-    monkeypatch.setattr("puforest.io._container.save_file", full)
-    with pytest.raises(OSError, match="no space left"):
-        model.with_prior(0.9).save(path)
-    assert [p.name for p in tmp_path.iterdir()] == ["model.puf"]
-    assert load_model(path).prior_ == 0.4
+def test_sizes_are_checked_before_memory_is_taken(blobs, tmp_path):
+    X, labelled, _ = blobs
+    path = tmp_path / "model.puf"
+    small(PUExtraTreesClassifier).fit(X, labelled).save(path)
+    with path.open("r+b") as file:
+        file.truncate(2**40)  # a hole: it takes no place on the disk
+    tracemalloc.start()
+    try:
+        for mmap in (False, True):
+            with pytest.raises(ValueError, match="bytes at its end belong to no array"):
+                load_model(path, mmap=mmap)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
 
 
 def test_others_may_read_a_file_if_the_user_lets_them(blobs, tmp_path):
@@ -288,6 +327,21 @@ def test_others_may_read_a_file_if_the_user_lets_them(blobs, tmp_path):
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+def test_mmap_is_true_or_false(blobs, tmp_path):
+    X, labelled, _ = blobs
+    small(PUDecisionTreeClassifier).fit(X, labelled).save(tmp_path / "model.puf")
+    with pytest.raises(TypeError, match="mmap must be True or False, got 'r'"):
+        load_model(tmp_path / "model.puf", mmap="r")
+
+
+def test_names_that_are_no_text(blobs, tmp_path):
+    X, labelled, _ = blobs
+    table = pd.DataFrame(X, columns=pd.Index(["a\ud800", *"bcdef"], dtype=object))
+    model = small(PUDecisionTreeClassifier).fit(table, labelled)
+    with pytest.raises(ValueError, match=r"feature name 'a\\ud800' cannot be stored as UTF-8: ren"):
+        model.save(tmp_path / "model.puf")
 
 
 def test_folders_that_are_not_there(blobs, tmp_path):

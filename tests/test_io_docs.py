@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from fuzz_model_files import originals, unpacked
+from fuzz.model_files import originals, unpacked
 
 PAGE = (Path(__file__).parents[1] / "docs" / "model-files.md").read_text()
 
@@ -23,8 +23,8 @@ def test_the_code_of_the_page_runs(tmp_path, monkeypatch):
 
 
 def test_the_page_names_all_fields_and_arrays():
-    for content in originals():
-        header, arrays = unpacked(content)
+    for original in originals():
+        header, arrays = unpacked(original.content)
         named = [*header, *header["model"], *(header["calibration"] or ())]
         for parts in ("grown_for", "masses", "rows", "prior_estimate", "sampling", "out_of_bag"):
             named += list(header["model"].get(parts) or ())

@@ -16,6 +16,7 @@ from puforest.prior import (
     DEDPUL,
     METHODS,
     ElkanNoto,
+    KernelMean,
     PriorEstimatedWarning,
     TIcE,
     estimate_prior,
@@ -25,7 +26,7 @@ from puforest.prior._intervals import bootstrap_interval
 from puforest.prior._scores import folds
 from puforest.prior.bbe import best_bin
 from puforest.prior.dedpul import density_ratio, explaining_share
-from puforest.prior.kernel_mean import on_simplex
+from puforest.prior.kernel_mean import on_simplex, standard_error
 from puforest.prior.tice import best_bound, quarters
 
 SCENARIOS = ("case-control", "single-training-set")
@@ -172,6 +173,51 @@ def test_tice_features_are_drawn():
         TIcE(scores=False, max_features=n, random_state=0).fit(X, y).prior_ for n in (2, 50)
     )
     assert abs(all_of_them - 0.4) < 0.2 < few - 0.4
+
+
+def test_interval_of_km2_covers_where_draws_take_all_rows():
+    covered = []
+    for seed in range(5):
+        X, labelled = clouds(4 / 9, scenario="case-control", n_p=60, n_u=90, seed=seed)
+        low, high = KernelMean(random_state=0).fit(X, labelled).interval_
+        assert 0.1 < high - low < 0.7  # of 90 rows, 40 are positive up to 8 with 90 % confidence
+        covered.append(low <= 4 / 9 <= high)
+    assert sum(covered) >= 4
+
+
+def test_interval_of_km2_narrows_with_rows():
+    sizes = ((30, 40), (60, 90), (200, 200), (2000, 4000))
+    data = [clouds(0.5, scenario="case-control", n_p=p, n_u=u) for p, u in sizes]
+    ends = np.array([KernelMean(random_state=0).fit(*rows).interval_ for rows in data])
+    width = ends[:, 1] - ends[:, 0]
+    assert (np.diff(width) < 0).all()
+
+
+def test_interval_of_km2_is_wide_where_few_rows_agree():
+    # Every draw and every half of it finds that all may be positive.
+    X = np.zeros((8, 1))
+    low, high = KernelMean(random_state=0).fit(X, np.repeat([1, 0], 4)).interval_
+    assert high - low > 0.3
+
+
+def test_error_of_km2_by_hand():
+    halves = np.array([[0.4, 0.6], [0.5, 0.5]])  # V = 0.01, of a draw 0.005
+    whole = standard_error(np.array([0.5, 0.5]), halves, 1.0, 10**6)
+    assert_allclose(whole, np.sqrt(0.005))
+    assert_allclose(standard_error(np.array([0.5, 0.5]), halves, 0.0, 10**6), np.sqrt(0.0025))
+    assert_allclose(standard_error(np.array([0.4, 0.4]), halves, 1.0, 10**6), np.sqrt(0.015))
+    assert_allclose(standard_error(np.array([0.5, 0.5]), halves, 1.0, 10), np.sqrt(0.025))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_huge_and_tiny_values(method):
+    X, labelled = clouds(0.5, scenario="case-control", n_p=60, n_u=90)
+    as_it_is = estimate_prior(X, labelled, method=method, random_state=0)
+    for exponent in (1020, -1000):
+        scaled = estimate_prior(np.ldexp(X, exponent), labelled, method=method, random_state=0)
+        assert scaled == as_it_is
+    ends = np.where(X[:, :1] > 2, 1.7e308, -1.7e308)  # whose difference is not finite
+    assert 0.2 < estimate_prior(ends, labelled, method=method, random_state=0).value < 0.8
 
 
 def test_nearest_point_of_the_simplex():

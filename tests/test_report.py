@@ -473,3 +473,14 @@ def test_supervised_models_are_not_judged_by_pu_labels(written):
     X, y, _ = draw(100, "case-control")
     with pytest.raises(ValueError, match="risk='pn'"):
         written(forest(prior=None, risk="pn").fit(X, y), X, y)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("n_unlabelled", [1, 2, 3])
+def test_few_unlabelled_rows(n_unlabelled, scenario, written):
+    X = np.random.default_rng(0).normal(size=(20 + n_unlabelled, 3))
+    y = (np.arange(len(X)) < 20).astype(int)
+    model = PUExtraTreesClassifier(0.97, scenario=scenario, n_estimators=5, random_state=0)
+    data = written(model.fit(X, y), X, y, held_out=True)
+    assert data["rows"]["unlabelled"] == n_unlabelled
+    assert all(len(curve["x"]) for curve in data["dependence"]["curves"])

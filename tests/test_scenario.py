@@ -3,7 +3,7 @@
 import numpy as np
 import oracle
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier
 from puforest.scenario import GroupMasses, group_masses
@@ -111,3 +111,65 @@ def test_propensities_recover_what_biased_labels_lose():
     model.set_params(prior=None).fit(X, labelled, propensity=e)
     assert model.prior_ == pytest.approx((1 / e[labelled]).sum() / n)
     assert model.score(X_test, y) > without + 0.02
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 1e-320, 1e-308])
+@pytest.mark.parametrize("group", ["labelled", "unlabelled", "one row"])
+def test_weights_beyond_the_range_of_floats_are_refused(group, tiny, blobs):
+    X, labelled, _ = blobs
+    chosen = {"labelled": labelled == 1, "unlabelled": labelled == 0, "one row": np.arange(600) < 1}
+    weight = np.where(chosen[group], tiny, 1.0)
+    with pytest.raises(ValueError, match=r"sample_weight goes from .* to 1, .* give 0 to rows"):
+        PUExtraTreesClassifier(prior=0.5).fit(X, labelled, sample_weight=weight)
+    with pytest.raises(ValueError, match="sample_weight"):
+        oracle.row_weights(labelled == 1, weight, risk="nnpu", scenario="case-control", prior=0.5)
+
+
+@pytest.mark.parametrize("weighted", [0, 1])
+def test_weights_of_one_group_may_be_tiny(weighted, blobs, tmp_path):
+    # Within a group only ratios matter, and between the groups none in case-control data.
+    X, labelled, _ = blobs
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    model = PUExtraTreesClassifier(prior=0.5, bootstrap=True, n_estimators=5, random_state=0)
+    expected = model.fit(X, labelled, sample_weight=weight).predict_proba(X)
+    scaled = np.ldexp(weight, np.where(labelled == weighted, -1000, 20))
+    model.fit(X, labelled, sample_weight=scaled).save(tmp_path / "model.puf")
+    assert_array_equal(model.predict_proba(X), expected)
+
+
+@pytest.mark.parametrize("tiny", [1e-300, 1e-30])
+def test_trees_that_see_only_the_lightest_rows(tiny, blobs, tmp_path):
+    X, labelled, _ = blobs
+    weight = np.where(np.arange(len(X)) % 40, tiny, 1.0)
+    model = PUExtraTreesClassifier(
+        prior=0.5, max_samples=2, max_unlabeled=2, n_estimators=50, random_state=0
+    )
+    model.fit(X, labelled, sample_weight=weight).save(tmp_path / "model.puf")
+    root = model._forest.offset[:-1]
+    assert_allclose(model._forest.w_p[root], 0.5)
+    assert_allclose(model._forest.w_u[root], 1.0)
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+def test_weights_that_leave_no_prior_are_refused(positive, blobs):
+    X, labelled, _ = blobs
+    weight = np.where(labelled == positive, 1e-200, 1.0)
+    with pytest.raises(ValueError, match=r"sample_weight: positive rows have .* Give prior"):
+        PUDecisionTreeClassifier(risk="pn").fit(X, labelled, sample_weight=weight)
+
+
+def test_propensities_and_weights_that_leave_no_prior_are_refused(blobs):
+    X, labelled, _ = blobs
+    weight = np.where(labelled == 1, 1e-200, 1.0)
+    model = PUDecisionTreeClassifier(scenario="single-training-set")
+    with pytest.raises(ValueError, match="sample_weight and propensity: the labelled rows stand"):
+        model.fit(X, labelled, sample_weight=weight, propensity=np.full(600, 0.5))
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 1e-320, 1e-101])
+def test_tiny_priors_and_propensities_say_how_small_they_may_be(tiny, blobs):
+    X, labelled, _ = blobs
+    with pytest.raises(ValueError, match="prior must be a number between 1e-100 and 1"):
+        PUDecisionTreeClassifier(prior=tiny).fit(X, labelled)
+    with pytest.raises(ValueError, match="propensity must be above 1e-100 and at most 1"):
+        PUDecisionTreeClassifier(prior=0.5).fit(X, labelled, propensity=np.full(600, tiny))

@@ -1,12 +1,15 @@
 """Forests that learn from positive and unlabelled data."""
 
-from importlib.metadata import version
+from importlib import import_module
 
-from puforest.forest import PUExtraTreesClassifier, PURandomForestClassifier
-from puforest.io import load_model as load
-from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
+# What type checkers read as true; importing `typing` would cost more than all the rest here.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from puforest.forest import PUExtraTreesClassifier, PURandomForestClassifier
+    from puforest.io import load_model as load
+    from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
 
-__version__ = version("puforest")
+    __version__: str
 
 __all__ = [
     "PUDecisionTreeClassifier",
@@ -15,3 +18,48 @@ __all__ = [
     "PURandomForestClassifier",
     "load",
 ]
+
+# Imported when first used: the command line takes over signals before that, and starts at once.
+_MODULES = {
+    "PUDecisionTreeClassifier": "tree",
+    "PUExtraTreeClassifier": "tree",
+    "PUExtraTreesClassifier": "forest",
+    "PURandomForestClassifier": "forest",
+    "load": "io",
+}
+_SUBMODULES = {
+    "baselines",
+    "calibration",
+    "datasets",
+    "diagnostics",
+    "export",
+    "forest",
+    "inspection",
+    "io",
+    "metrics",
+    "model_selection",
+    "plots",
+    "prior",
+    "report",
+    "risk",
+    "scenario",
+    "tree",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _SUBMODULES:
+        return import_module(f"puforest.{name}")
+    if name == "__version__":
+        value: object = import_module("importlib.metadata").version("puforest")
+    elif name in _MODULES:
+        module = import_module(f"puforest.{_MODULES[name]}")
+        value = getattr(module, "load_model" if name == "load" else name)
+    else:
+        raise AttributeError(f"module 'puforest' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_SUBMODULES, "__version__"})

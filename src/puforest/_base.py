@@ -11,11 +11,13 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from puforest import _core
 from puforest import _validation as check
 from puforest._everyday import EverydayMixin
+from puforest._fit_at_once import fits_at_once
+from puforest._matrix import is_small_and_clean, validated
 from puforest._model import Forest
 from puforest._progress import Progress
 from puforest.prior import PriorEstimate
@@ -88,6 +90,7 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
         self.max_leaf_nodes = max_leaf_nodes
         self.random_state = random_state
 
+    @fits_at_once
     def fit(
         self,
         X: check.MatrixLike,
@@ -101,14 +104,14 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows; finite numbers.
+            The rows; finite numbers. Dates, and masked entries of a masked array, are refused.
         y : array-like of shape (n_samples,)
             Two values: the larger marks labelled positives, the smaller unlabelled rows (with
             ``risk="pn"``: negatives). 1 and 0, 1 and -1, True and False all do.
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight 2 is the same as the row twice, and one of weight 0 is not there.
             Limits such as ``min_samples_leaf`` count rows, whatever they weigh, and a bootstrap
-            draws rows.
+            draws rows. Weights count by their ratios, which floats must be able to hold.
         propensity : array-like of shape (n_samples,), optional
             Probability of each labelled row to be labelled given that it is positive, where
             this differs between rows. Values of unlabelled rows are not used. Without a
@@ -118,30 +121,11 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        before = self.__dict__.copy()
-        try:
-            self._fit(X, y, sample_weight, propensity)
-        except BaseException:
-            # What was fitted before stays as it was.
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-        return self
-
-    def _fit(
-        self,
-        X: check.MatrixLike,
-        y: check.MatrixLike,
-        sample_weight: ArrayLike | None,
-        propensity: ArrayLike | None,
-    ) -> None:
         check.one_of("risk", self.risk, RISKS)
         check.one_of("scenario", self.scenario, SCENARIOS)
         check.one_of("voting", self.voting, VOTINGS)
         prior = check.class_prior(self.prior)
-        with check.data_errors("X"):
-            dtype = check.real_dtype(X)
-            X, y = validate_data(self, X, y, dtype=dtype, reset=not self._continues())
+        X, y = validated(self, X, y=y, reset=not self._continues())
         rows = check.training_rows(y, sample_weight, propensity, risk=self.risk)
         params = self._train_params(rows, n_features=X.shape[1])
         if prior is None and propensity is None and self.risk != "pn":
@@ -170,6 +154,7 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
         self.prior_ = masses.labelled_p
         self._grown_for = grown_for
         self._masses = masses
+        return self
 
     def _estimated_prior(
         self, X: NDArray[Any], y: NDArray[Any], sample_weight: ArrayLike | None
@@ -244,9 +229,7 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
         if self._needs_no_validation(X):
             return cast(NDArray[Any], X)
         check_is_fitted(self)
-        with check.data_errors("X"):
-            checked = validate_data(self, X, dtype=check.real_dtype(X), reset=False)
-        return cast(NDArray[Any], checked)
+        return cast(NDArray[Any], validated(self, X, reset=False))
 
     def _needs_no_validation(self, X: check.MatrixLike) -> bool:
         """Whether X is few rows as the core wants them.
@@ -257,7 +240,7 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
         return (
             "_forest" in fitted
             and "feature_names_in_" not in fitted
-            and check.is_small_and_clean(X, self._forest.n_features)
+            and is_small_and_clean(X, self._forest.n_features)
         )
 
     def _positive_share(self, X: check.MatrixLike) -> NDArray[np.float64]:

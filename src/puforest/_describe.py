@@ -136,6 +136,8 @@ def _important(model: PUClassifier) -> str:
 
 def printable(text: str) -> str:
     """The text on one line, with codes in place of line ends and other invisible characters."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

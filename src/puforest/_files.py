@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
+
+from puforest._undo import undone_if_stopped
 
 
 def require_place(path: Path) -> None:
@@ -29,15 +32,24 @@ def written_whole(path: Path) -> Iterator[Path]:
     """A name to write to; what stands there takes the place of `path` when all went well.
 
     If anything goes wrong, an interruption included, it is removed. A killed process leaves it
-    behind, under a name that says that it is a part: ``.scored.csv.part-…``.
+    behind, under a name that says that it is a part: ``.scored.csv.part-…``. Errors of the system,
+    such as a full disk, name `path`.
     """
-    part = path.with_name(f".{path.name}.part-{token_hex(4)}")
-    try:
-        yield part
-        _flush(part)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    # Of a long name a part only, since names have at most 255 bytes.
+    part = path.with_name(f".{path.name[:50]}.part-{token_hex(4)}")
+    remove = partial(part.unlink, missing_ok=True)
+    with undone_if_stopped(remove):
+        try:
+            yield part
+            _flush(part)
+            part.replace(path)
+        except OSError as error:
+            # Errors about another file, or of our own making, say all that there is to say.
+            if error.errno is None or error.filename not in (None, part, str(part)):
+                raise
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        finally:
+            remove()
     if os.name == "posix":
         # Not every file system can flush a folder; the file is in its place either way.
         with suppress(OSError):

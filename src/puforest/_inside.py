@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -23,6 +24,13 @@ def known_scenario(estimator: Any) -> str | None:
             if getattr(layer, name, None) is not None:
                 return cast(str, getattr(layer, name))
     return None
+
+
+def without_names(estimator: Any) -> Any:
+    """A view that takes arrays where the estimator was fitted to a table."""
+    plain = copy.copy(estimator)
+    plain.__dict__.pop("feature_names_in_", None)
+    return plain
 
 
 def _layers(estimator: Any) -> Iterator[Any]:

@@ -113,6 +113,7 @@ def pu_sample(
     labelled at random, weigh each labelled row by the positives it stands for.
     """
     check.one_of("scenario", scenario, SCENARIOS)
+    check.refuse_masked(y, "y")
     with check.data_errors("y"):
         _, labelled = check.labels(column_or_1d(y), "labelled", "unlabelled")
     n = len(labelled)

@@ -7,11 +7,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import current_process
 from numbers import Integral, Real
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import effective_n_jobs, parallel_config
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -24,10 +25,6 @@ MatrixLike: TypeAlias = Any
 
 MAX_UINT32 = 2**32 - 1
 MAX_THREADS = 1024
-
-# What the core reads as it is, and the number of cells up to which checking is best kept short.
-REAL_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
-SMALL_SIZE = 2**16
 
 # Priors and propensities below this would overflow where they divide.
 TINY = 1e-100
@@ -93,9 +90,10 @@ def class_prior(value: Any) -> float | None:
     with data_errors("prior"):
         prior = float(value)
     if not TINY < prior < 1:
+        least = TINY if 0 < prior < 1 else 0
         raise ValueError(
-            f"prior must be a number between 0 and 1, the share of positives in the population, "
-            f"got {value!r}"
+            f"prior must be a number between {least:g} and 1, the share of positives in the "
+            f"population, got {value!r}"
         )
     return prior
 
@@ -131,7 +129,13 @@ def threads(n_jobs: Any) -> int:
         raise ValueError(
             f"n_jobs must be a number of threads, -1 for all cores, or None, got {n_jobs!r}"
         )
-    return min(int(effective_n_jobs(n_jobs)), MAX_THREADS)
+    if current_process().daemon:
+        # Of a process that may have no children joblib says 1, with a warning. Threads it may have.
+        with parallel_config(backend="threading"):
+            asked = effective_n_jobs(n_jobs)
+    else:
+        asked = effective_n_jobs(n_jobs)
+    return min(int(asked), MAX_THREADS)
 
 
 def count_or_share(name: str, value: Any, n: int, low: int) -> int:
@@ -170,12 +174,17 @@ def features_to_draw(value: Any, n_features: int) -> int:
 # Data
 
 
-def real_dtype(X: Any) -> Any:
-    """float32 where it holds every value of X, else float64, as `check_array` wants it."""
-    dtype = getattr(X, "dtype", None)
-    if isinstance(dtype, np.dtype) and np.can_cast(dtype, np.float32):
-        return np.float32
-    return [np.float64, np.float32]
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuse masked entries, which NumPy would read as if they were not masked."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return
+    masked = np.argwhere(np.ma.getmaskarray(values))
+    if len(masked):
+        first = f"{name}[{', '.join(map(str, masked[0]))}]"
+        raise ValueError(
+            f"{name} has masked entries ({len(masked)}, the first is {first}), and missing values "
+            f"are not supported: fill them in with {name}.filled, or leave out their rows"
+        )
 
 
 def column_names(X: Any, n_features: int) -> list[str]:
@@ -207,18 +216,6 @@ def _given_names(given: Iterable[str], n_features: int) -> list[str]:
         if not isinstance(name, str):
             raise TypeError(f"feature_names must be strings, got {name!r}: use str() on it")
     return names
-
-
-def is_small_and_clean(X: Any, n_features: int) -> bool:
-    """Whether X is a plain array of a few rows that `check_array` would let through as it is."""
-    return (
-        type(X) is np.ndarray
-        and X.dtype in REAL_DTYPES
-        and X.ndim == 2
-        and X.shape[1] == n_features
-        and 0 < X.size <= SMALL_SIZE
-        and bool(np.isfinite(X).all())
-    )
 
 
 @dataclass(frozen=True)
@@ -289,7 +286,17 @@ def labels(y: NDArray[Any], larger: str, smaller: str) -> tuple[NDArray[Any], ND
 
     `larger` and `smaller` say what rows of the two are, for the messages.
     """
-    check_classification_targets(y)
+    if len(y) == 0:
+        raise ValueError(
+            f"y is empty, but needs two classes: the larger for {larger} rows (such as 1) and the "
+            f"smaller for {smaller} ones (such as 0)."
+        )
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        raise ValueError(
+            f"y: {error} Give numbers, 1 for {larger} rows and 0 for {smaller} ones."
+        ) from error
     classes = np.unique(y)
     if len(classes) > 2:
         raise ValueError(
@@ -319,12 +326,29 @@ def weights(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
     weight = vector("sample_weight", sample_weight, n, finite=True)
     if (weight < 0).any():
         raise ValueError(f"sample_weight must not be negative, got {weight.min():g}")
-    # Only ratios matter. A power of two changes no digit, and keeps sums within range.
-    scaled: NDArray[np.float64] = np.ldexp(weight, -np.frexp(weight.max())[1])
+    scaled = at_most_one(weight)
+    positive = weight[weight > 0]
+    # Smaller ones would lose digits, and a mass divided by a sum of them would be infinite.
+    if (scaled[weight > 0] < np.finfo(np.float64).tiny).any():
+        raise ValueError(
+            f"sample_weight goes from {positive.min():g} to {positive.max():g}, and floats cannot "
+            "hold that ratio: give 0 to rows that should not count, or a larger weight"
+        )
+    return scaled
+
+
+def at_most_one(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of which only the ratios matter, the largest one from 1/2 to 1.
+
+    They are divided by a power of two, which changes no digit, and sums of them and of their
+    squares stay within the range of floats.
+    """
+    scaled: NDArray[np.float64] = np.ldexp(weight, -np.frexp(weight.max(initial=0.0))[1])
     return scaled
 
 
 def vector(name: str, values: ArrayLike, n: int, *, finite: bool) -> NDArray[np.float64]:
+    refuse_masked(values, name)
     with data_errors(name):
         checked: NDArray[np.float64] = check_array(
             values, ensure_2d=False, dtype=np.float64, ensure_all_finite=finite, input_name=name
@@ -340,7 +364,9 @@ def propensities(propensity: ArrayLike, n: int, labelled: NDArray[np.intp]) -> N
     e = e[labelled]
     bad = ~((e > TINY) & (e <= 1))
     if bad.any():
+        least = TINY if 0 < e[bad][0] < 1 else 0
         raise ValueError(
-            f"propensity must be above 0 and at most 1 for every labelled row, got {e[bad][0]:g}"
+            f"propensity must be above {least:g} and at most 1 for every labelled row, got "
+            f"{e[bad][0]:g}"
         )
     return e

@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
 from puforest._everyday import EverydayMixin
+from puforest._fit_at_once import fits_at_once
 from puforest._inside import known_prior, known_scenario
 from puforest._sample import PUSample, pu_sample
 from puforest.forest import PUForestClassifier
@@ -197,6 +198,7 @@ class PUCalibratedClassifier(EverydayMixin, ClassifierMixin, MetaEstimatorMixin,
         self.prior = prior
         self.scenario = scenario
 
+    @fits_at_once
     def fit(
         self,
         X: check.MatrixLike,
@@ -223,6 +225,7 @@ class PUCalibratedClassifier(EverydayMixin, ClassifierMixin, MetaEstimatorMixin,
         self
         """
         check.one_of("method", self.method, METHODS)
+        check.refuse_masked(y, "y")
         with check.data_errors("y"):
             y = column_or_1d(y, warn=True)
         given = {"sample_weight": sample_weight, "propensity": propensity}
@@ -238,7 +241,7 @@ class PUCalibratedClassifier(EverydayMixin, ClassifierMixin, MetaEstimatorMixin,
             warnings.warn(
                 "labelled rows score no higher than others: the estimator has learnt nothing, and "
                 f"all probabilities come out near the prior, {prior:g}",
-                stacklevel=2,
+                stacklevel=3,  # the caller of fit
             )
         self.calibrator_ = METHODS[self.method](score, sample, prior)
         self.estimator_ = estimator
@@ -246,6 +249,7 @@ class PUCalibratedClassifier(EverydayMixin, ClassifierMixin, MetaEstimatorMixin,
         self.prior_ = prior
         self.scenario_ = scenario
         for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
             if hasattr(estimator, name):
                 setattr(self, name, getattr(estimator, name))
         return self

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from sklearn.utils.validation import check_array, check_consistent_length
+from sklearn.utils.validation import check_consistent_length
 
 from puforest import _validation as check
 from puforest._copies import labelled_copies
+from puforest._matrix import matrix
 from puforest._sample import pu_sample
 from puforest.forest import PURandomForestClassifier
 
@@ -161,8 +162,7 @@ def scar_test(
     >>> test.p_value
     0.05
     """
-    with check.data_errors("X"):
-        table = check_array(X, dtype=check.real_dtype(X))
+    table = matrix(X)
     names, X = check.column_names(X, table.shape[1]), table
     sample = pu_sample(y, scenario=scenario)
     check_consistent_length(X, sample.labelled)

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from puforest import _validation as check
+
 __all__ = ["SCENARIOS", "GroupMasses", "group_masses"]
 
 SCENARIOS = ("case-control", "single-training-set")
@@ -81,7 +83,7 @@ def group_masses(
     """
     share = float(labelled.sum() / (labelled.sum() + unlabelled.sum()))
     if risk == "pn":
-        prior = share if prior is None else prior
+        prior = _prior_from_weights(share) if prior is None else prior
         return GroupMasses(prior, prior, 1 - prior)
     if prior is None:
         prior = _prior_from_propensity(scenario, labelled, unlabelled, propensity)
@@ -102,6 +104,15 @@ def require_possible(prior: float, labelled_share: float) -> None:
         )
 
 
+def _prior_from_weights(share: float) -> float:
+    if not check.TINY < share < 1:
+        raise ValueError(
+            f"sample_weight: positive rows have {share:g} of the weight, which is no class prior "
+            "to learn with. Give prior, for example prior=0.3, or other weights."
+        )
+    return share
+
+
 def _prior_from_propensity(
     scenario: str,
     labelled: NDArray[np.float64],
@@ -120,6 +131,11 @@ def _prior_from_propensity(
             "With scenario='case-control' give the prior too, for example prior=0.3."
         )
     prior = float((labelled / propensity).sum() / (labelled.sum() + unlabelled.sum()))
+    if prior <= check.TINY:
+        raise ValueError(
+            f"sample_weight and propensity: the labelled rows stand for {prior:g} of the "
+            "population, which is no class prior to learn with. Give prior, or other weights."
+        )
     if prior >= 1:
         raise ValueError(
             f"propensity: the labelled rows stand for {prior:.3g} times as many positives as there "

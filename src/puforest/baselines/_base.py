@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
+from puforest._matrix import validated
 from puforest._sample import PUSample, pu_sample
 
 Array = NDArray[np.float64]
@@ -43,15 +44,7 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
         tags = self._input_tags()
         sparse = "csr" if tags is not None and tags.sparse else False
         finite = "allow-nan" if tags is not None and tags.allow_nan else True
-        with check.data_errors("X"):
-            return validate_data(
-                self,
-                X,
-                dtype=check.real_dtype(X),
-                accept_sparse=sparse,
-                ensure_all_finite=finite,
-                **more,
-            )
+        return validated(self, X, accept_sparse=sparse, ensure_all_finite=finite, **more)
 
     def _read(self, X: check.MatrixLike, y: ArrayLike) -> tuple[Any, PUSample, float | None]:
         """Checked rows, their labels, and the prior if there is one."""

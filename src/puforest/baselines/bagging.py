@@ -11,6 +11,7 @@ from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from puforest import _validation as check
+from puforest._fit_at_once import fits_at_once
 from puforest.baselines._base import (
     MAX_SEED,
     Array,
@@ -121,6 +122,7 @@ class PUBagging(PUBaseline):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @fits_at_once
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Fit the members.
 

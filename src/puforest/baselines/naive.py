@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import cross_val_predict
 
 from puforest import _validation as check
+from puforest._fit_at_once import fits_at_once
 from puforest.baselines._base import (
     Array,
     PUBaseline,
@@ -92,6 +93,7 @@ class NaivePU(PUBaseline):
         self.cv = cv
         self.random_state = random_state
 
+    @fits_at_once
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Fit the classifier, and find the threshold if there is a prior.
 

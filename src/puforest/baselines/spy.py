@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import has_fit_parameter
 
 from puforest import _validation as check
+from puforest._fit_at_once import fits_at_once
 from puforest.baselines._base import (
     Array,
     PUBaseline,
@@ -101,6 +102,7 @@ class SpyTwoStep(PUBaseline):
         self.scenario = scenario
         self.random_state = random_state
 
+    @fits_at_once
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Find reliable negatives, and fit the classifier.
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
-import signal
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
-from types import FrameType
+from types import TracebackType
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -18,13 +17,13 @@ from rich.markup import escape
 from rich.text import Text
 
 import puforest
-from puforest._describe import printable
-from puforest.cli._say import Say, console
+from puforest.cli._process import EXIT_ERROR
+from puforest.cli._say import Say, console, one_line, safe_lines
 
 # Mistakes in files, models and what is missing on this machine. All else is a bug.
 USER_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError)
 
-EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 130, 143
+EXIT_USAGE = 2
 
 HELP = """Forests that learn from positive and unlabelled data.
 
@@ -123,12 +122,11 @@ def _add(examples: Sequence[str], run: Run) -> Run:
                 warnings.filterwarnings("ignore", category=FutureWarning)
                 warnings.showwarning = show
                 say.result(run(say, **values))
-        except BrokenPipeError:
-            raise  # whoever read our output has gone: nothing to tell
         except USER_ERRORS as error:
             if debug:
                 raise
-            fail(str(error) or type(error).__name__)
+            unsaid = "there is not enough memory" if isinstance(error, MemoryError) else repr(error)
+            fail(str(error) or unsaid)
             raise typer.Exit(EXIT_ERROR) from error
 
     wrapped.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
@@ -151,13 +149,15 @@ def _help(run: Run, examples: Sequence[str]) -> str:
 
 def fail(message: str) -> None:
     """One line on standard error."""
-    line = Text.assemble(("error: ", "bold red"), printable(" ".join(message.split())))
+    line = Text.assemble(("error: ", "bold red"), one_line(message))
     console(stderr=True).print(line, soft_wrap=True)
 
 
-def terminated(number: int, frame: FrameType | None) -> None:
-    """Let a request to end clean up on its way, as an interruption does."""
-    raise SystemExit(EXIT_TERMINATED)
+def show_traceback(
+    kind: type[BaseException], error: BaseException, where: TracebackType | None
+) -> None:
+    """As Python shows it, but for what a terminal would take for a command."""
+    sys.stderr.write(safe_lines("".join(traceback.format_exception(kind, error, where))))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -172,21 +172,4 @@ def run(arguments: Sequence[str] | None = None) -> int:
             return EXIT_USAGE
         fail(f"{message}{'' if message.endswith('?') else '.'} See {path} --help")
         return EXIT_USAGE
-    except (KeyboardInterrupt, typer.Abort):
-        done = EXIT_INTERRUPTED
-    if done == EXIT_INTERRUPTED:
-        fail("interrupted; nothing was left half-written")
     return done if isinstance(done, int) else 0
-
-
-def main() -> None:
-    """Run the command line of this process, and end it."""
-    signal.signal(signal.SIGTERM, terminated)
-    try:
-        code = run()
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output has gone. Nothing is left to be flushed at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = EXIT_ERROR
-    raise SystemExit(code)

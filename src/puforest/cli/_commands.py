@@ -10,9 +10,9 @@ from puforest.cli import (  # noqa: F401
     prior,
     report,
 )
-from puforest.cli._app import app, main, run
+from puforest.cli._app import app, run, show_traceback
 
-__all__ = ["app", "main", "run"]
+__all__ = ["app", "run", "show_traceback"]
 
 ORDER = ("demo", "prior", "fit", "evaluate", "predict", "describe", "report", "export")
 

@@ -13,6 +13,10 @@ import numpy as np
 
 from puforest._describe import printable
 from puforest._extras import require
+from puforest._undo import undone_if_stopped
+
+# Characters of a message and of a cell of a table: names and cells of files may have millions.
+LONGEST, LONGEST_CELL = 1000, 200
 
 # As wide as text reads well, and where nobody says how wide the output is.
 WIDEST = 100
@@ -31,6 +35,30 @@ def console(*, stderr: bool = False) -> Any:
     if not terminal or made.width > WIDEST:
         made.width = WIDEST
     return made
+
+
+def safe(text: str, most: int = LONGEST) -> str:
+    """Text that is safe to show, whoever wrote it: not too long, and no commands to terminals."""
+    if len(text) > most:
+        end = most // 4
+        left_out = f" [{len(text) - most:,} characters] "
+        text = text[: most - end] + left_out + text[-end:]
+    return printable(text)
+
+
+def one_line(text: str) -> str:
+    """A message on one line, safe to show."""
+    return safe(" ".join(text.split()))
+
+
+def safe_lines(text: str) -> str:
+    """Lines of any number and length, safe to show."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def cell(text: str) -> Any:
+    """A cell of a table, safe to show, in which nothing is markup."""
+    return rich("text").Text(safe(text, LONGEST_CELL))
 
 
 @dataclass
@@ -59,19 +87,19 @@ class Say:
     def info(self, text: str) -> None:
         """What happens, for those who watch."""
         if not self.quiet and not self.json:
-            console(stderr=True).print(printable(text), markup=False)
+            console(stderr=True).print(safe(text), markup=False)
 
     def detail(self, text: str) -> None:
         """What only the curious want to know."""
         if self.verbose and not self.json:
-            console(stderr=True).print(printable(text), markup=False, style="dim")
+            console(stderr=True).print(safe(text), markup=False, style="dim")
 
     def warning(self, text: str) -> None:
         """What the user should know about the answer."""
         line = " ".join(text.split())
         self.warnings.append(line)
         if not self.json:
-            marked = rich("text").Text.assemble(("warning: ", "bold yellow"), printable(line))
+            marked = rich("text").Text.assemble(("warning: ", "bold yellow"), safe(line))
             console(stderr=True).print(marked)
 
     def facts(self, title: str, facts: Mapping[str, str], *, answer: bool = False) -> None:
@@ -83,7 +111,7 @@ class Say:
         table.add_column(style="dim", no_wrap=True)
         table.add_column(overflow="fold")
         for name, value in facts.items():
-            table.add_row(name, rich("text").Text(printable(value)))
+            table.add_row(name, rich("text").Text(safe(value)))
         self._print(table, answer=answer)
 
     def rows(
@@ -100,21 +128,22 @@ class Say:
         for i, name in enumerate(header):
             table.add_column(name, justify="right" if i and name else "left", no_wrap=i > 0)
         for row in rows:
-            table.add_row(*(rich("text").Text(printable(cell)) for cell in row))
+            table.add_row(*map(cell, row))
         self._print(table, answer=True, footnote=footnote)
 
     def text(self, text: str) -> None:
-        """The answer as plain text, as it is."""
+        """The answer as lines of text."""
         if not self.json:
-            sys.stdout.write(text if text.endswith("\n") else text + "\n")
-            sys.stdout.flush()
+            sys.stdout.write(safe_lines(text if text.endswith("\n") else text + "\n"))
 
     def result(self, result: Mapping[str, Any]) -> None:
         """The answer as one JSON object, if that was asked for."""
         if self.json:
             said = {**result, "warnings": self.warnings}
-            # JSON has no nan: None says that there is no number.
-            sys.stdout.write(json.dumps(plain(said), ensure_ascii=False, allow_nan=False) + "\n")
+            # JSON has no nan: None says that there is no number. ASCII holds no command to a
+            # terminal but those that JSON escapes anyway, and DEL.
+            text = json.dumps(plain(said), allow_nan=False).replace("\x7f", "\\u007f")
+            sys.stdout.write(text + "\n")
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[float], None]]:
@@ -127,10 +156,11 @@ class Say:
             module.TaskProgressColumn(),
             module.TimeElapsedColumn(),
         ]
-        with module.Progress(
+        bar = module.Progress(
             *columns, console=console(stderr=True), transient=True, disable=not shown
-        ) as bar:
-            task = bar.add_task(what, total=1.0)
+        )
+        with undone_if_stopped(bar.stop), bar:
+            task = bar.add_task(safe(what, LONGEST_CELL), total=1.0)
             yield lambda share: bar.update(task, completed=share)
 
     def _table(self, title: str) -> Any:
@@ -147,7 +177,7 @@ class Say:
         out = console(stderr=not answer)
         out.print(table)
         if footnote:
-            out.print(footnote, markup=False)
+            out.print(safe(footnote), markup=False)
         out.print()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,11 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest.cli._say import Say
-from puforest.cli.tables import Source, matrix
-from puforest.cli.tables._source import shown
-
-# Values of a batch, if nothing else is asked for: 16 MB of float64.
-CELLS = 2**21
+from puforest.cli.tables import (
+    DECIMAL_COMMA,
+    WITH_COMMA,
+    Numbers,
+    Source,
+    cut,
+    refuse_gaps,
+    rows_at_a_time,
+    shown,
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,8 @@ class Columns:
     ----------
     features : list of str
         Columns of the file, in the order of the model.
+    places : ndarray of shape (n_features,)
+        Their places among the features of the model.
     absent : list of str
         Features that the file is silent about, which makes them 0.
     extra : list of str
@@ -35,40 +44,47 @@ class Columns:
     """
 
     features: list[str]
+    places: NDArray[np.intp]
     absent: list[str]
     extra: list[str]
 
 
 def match_columns(model: Any, source: Source, others: Sequence[str]) -> Columns:
     """Find the features of the model in the file, by name."""
-    if not hasattr(model, "feature_names_in_"):
-        return _by_place(model, source, others)
-    wanted = [str(name) for name in model.feature_names_in_]
-    there = set(source.names)
-    missing = [name for name in wanted if name not in there]
-    if missing and not source.absent_is_zero:
+    if hasattr(model, "feature_names_in_"):
+        wanted = [str(name) for name in model.feature_names_in_]
+    else:
+        wanted = _by_place(model, source, others)
+    there = source.present.hold(wanted)
+    absent = [wanted[i] for i in np.flatnonzero(~there).tolist()]
+    # Where columns are numbers, a name that is none cannot have been meant.
+    missing = [n for n in absent if not n.isdecimal()] if source.absent_is_zero else absent
+    if missing:
         raise ValueError(
             f"{source.path} lacks {len(missing):,} of the {len(wanted):,} columns that the model "
             f"was fitted to: {shown(missing)}; it has {shown(source.names)}"
         )
-    features = [name for name in wanted if name in there]
+    places = np.flatnonzero(there)
+    features = [wanted[i] for i in places.tolist()]
     source.require(features, "feature")
     known = {*wanted, *others, source.label}
-    return Columns(features, missing, [name for name in source.names if name not in known])
+    extra = [name for name in source.present if name not in known]
+    return Columns(features, places, absent, extra)
 
 
-def _by_place(model: Any, source: Source, others: Sequence[str]) -> Columns:
-    """A model that was fitted to an array knows only how many columns there were."""
+def _by_place(model: Any, source: Source, others: Sequence[str]) -> list[str]:
+    """The columns that a model takes that was fitted to an array, and knows only their number."""
+    n = model.n_features_in_
     taken = {*others, source.label}
-    features = [name for name in source.names if name not in taken]
-    if len(features) != model.n_features_in_:
+    found = len(source.names) - sum(source.names.times(name) for name in taken)
+    if found != n and not (found < n and source.absent_is_zero):
         raise ValueError(
-            f"the model was fitted to {model.n_features_in_:,} columns without names, but "
-            f"{source.path} has {len(features):,}: {shown(features)}. Leave out the others, or "
-            "name them by --keep"
+            f"the model was fitted to {n:,} columns without names, but {source.path} has "
+            f"{found:,}: {shown(source.names)}. Leave out the others, or name them by --keep"
         )
-    source.require(features, "feature")
-    return Columns(features, [], [])
+    wanted = [name for name in source.names if name not in taken]
+    last = int(wanted[-1]) if found < n and wanted else 0
+    return wanted + [str(last + 1 + i) for i in range(n - found)]
 
 
 @dataclass(frozen=True)
@@ -83,24 +99,51 @@ def scored_batches(
     model: Any, source: Source, columns: Columns, others: Sequence[str], n_rows: int | None
 ) -> Iterator[Scored]:
     """Score the rows of a file; no more than one batch is held."""
-    width = max(1, len(columns.features) + len(columns.absent))
-    size = n_rows or max(1, min(2**16, CELLS // width))
+    size = n_rows or rows_at_a_time(len(columns.features) + len(columns.absent))
+    for name, kind in source.unreadable(columns.features).items():
+        raise ValueError(_no_feature(source, name, kind))
     first = 0
     for batch in source.batches(columns.features, others, size):
-        n = batch.others.num_rows if others else batch.numbers.num_rows
-        where = f"{source.path}, rows {first + 1:,} to {first + n:,}"
-        X = matrix(batch.numbers, columns.features, where)
+        X = _checked(source, batch.numbers, columns.features, first)
+        first += len(X)
         yield Scored(_score(model, with_zeros(X, model, columns)), batch.others)
-        first += n
+
+
+def _checked(source: Source, numbers: Numbers, names: Sequence[str], first: int) -> NDArray[Any]:
+    """The features of a batch, or an error where some are no numbers, or missing."""
+    X = numbers.X
+    for i, cells in sorted(numbers.not_numbers.items()):
+        name = names[i]
+        if cells.stored_as_text:
+            raise ValueError(_no_feature(source, name, "text"))
+        if source.decimal == "." and re.match(WITH_COMMA, cells.example):
+            way_out = DECIMAL_COMMA
+        else:
+            way_out = f"Correct it, or fit a model without the column: --drop {shlex.quote(name)}"
+        raise ValueError(
+            f"{source.path}, {source.line_of(name, cells.example)}the column {name} holds "
+            f"{cut(cells.example)!r}, which is no number. {way_out}"
+        )
+    missing = len(X) - np.count_nonzero(np.isfinite(X), axis=0)
+    where = f"{source.path}, rows {first + 1:,} to {first + len(X):,}"
+    gaps = {names[i]: int(missing[i]) for i in np.flatnonzero(missing).tolist()}
+    refuse_gaps(gaps, len(X), where)
+    return X
+
+
+def _no_feature(source: Source, name: str, kind: str) -> str:
+    return (
+        f"{source.path}: the column {name} is a feature of the model but holds {kind}, no numbers: "
+        f"correct it, or fit a model without the column: --drop {shlex.quote(name)}"
+    )
 
 
 def with_zeros(X: NDArray[Any], model: Any, columns: Columns) -> NDArray[Any]:
     """X with all features of the model: those that the file is silent about are 0."""
     if not columns.absent:
         return X
-    absent = set(columns.absent)
     whole = np.zeros((len(X), model.n_features_in_), X.dtype)
-    whole[:, [i for i, name in enumerate(model.feature_names_in_) if name not in absent]] = X
+    whole[:, columns.places] = X
     return whole
 
 

@@ -7,9 +7,7 @@ from typing import Any
 
 from puforest.cli._options import plural
 from puforest.cli._say import Say
-from puforest.cli.tables import PUTable, Source
-from puforest.cli.tables._numbers import DECIMAL_COMMA
-from puforest.cli.tables._source import shown
+from puforest.cli.tables import DECIMAL_COMMA, PUTable, Source, shown
 
 SHOWN = 8
 
@@ -45,14 +43,19 @@ def tell(say: Say, source: Source, data: PUTable, scenario: str) -> None:
             f"{plural(len(commas), 'column')} left out: {names} ({commas[0].reason}). "
             f"{DECIMAL_COMMA}"
         )
-    for column in data.left_out:
-        if column.suspicious and not column.decimal_comma:
-            say.warning(f"the column {column.name} was left out: {column.reason}")
-    for name in data.identifiers:
+    odd = [c for c in data.left_out if c.suspicious and not c.decimal_comma]
+    for column in odd[:SHOWN]:
+        say.warning(f"the column {column.name} was left out: {column.reason}")
+    if len(odd) > SHOWN:
+        say.warning(f"{len(odd) - SHOWN:,} more columns were left out for such reasons")
+    for name in data.identifiers[:SHOWN]:
         say.warning(
             f"the column {name} is different in every row. If it is an identifier, nothing should "
             f"be learnt from it: --drop {shlex.quote(name)}"
         )
+    if len(data.identifiers) > SHOWN:
+        n_more = len(data.identifiers) - SHOWN
+        say.warning(f"{n_more:,} more columns of integers are different in every row")
 
 
 def as_json(source: Source, data: PUTable, scenario: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from puforest.cli import _quality
 from puforest.cli._app import command
 from puforest.cli._say import Say
 from puforest.cli._scoring import match_columns, scored_batches, tell_columns
-from puforest.cli.tables import label_column, label_rule, require_both, true_classes
+from puforest.cli.tables import label_column, read_labels, true_classes
 from puforest.cli.tables._arrow import arrow
 from puforest.metrics import ClassificationReport
 
@@ -67,20 +67,18 @@ def evaluate(
         if truth == name:
             raise ValueError(f"--truth {truth}: it is the column of labels, not of true classes")
     columns = match_columns(forest, source, others)
-    tell_columns(say, columns, data)
+    tell_columns(say, columns, source.path)
     scores, kept = [], []
-    with say.progress(f"Scoring {data.name}") as done:
+    with say.progress(f"Scoring {source.path.name}") as done:
         for scored in scored_batches(forest, source, columns, others, None):
             scores.append(scored.score)
             kept.append(scored.others)
             done(source.progress)
     if not scores:
-        raise ValueError(f"{data} has columns but no rows: there is nothing to judge by")
+        raise ValueError(f"{source.path} has columns but no rows: there is nothing to judge by")
     score = np.concatenate(scores)
     table = arrow().Table.from_batches(kept)
-    rule = label_rule(name, table.column(name), positive)
-    labelled = rule.apply(table.column(name))
-    require_both(rule, labelled)
+    rule, labelled = read_labels(source, name, table.column(name), positive)
     estimate = getattr(getattr(forest, "estimator_", forest), "prior_estimate_", None)
     report = _quality.judge(
         labelled,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +12,7 @@ from puforest.cli import _options as o
 from puforest.cli._app import command
 from puforest.cli._say import Say
 from puforest.cli.tables import refuse_existing, written_whole
-from puforest.export import to_dot, to_onnx, to_text, to_treelite
+from puforest.export import dot_lines, text_lines, to_onnx, to_treelite
 
 ONE_TREE = "Text and dot"
 
@@ -60,23 +61,27 @@ def export(
         refuse_existing(output, force=force)
     fitted = o.load(model)
     text = None
+    lines: Iterator[str] = iter(())
     if to in ("text", "dot"):
-        text = (to_text if to == "text" else to_dot)(fitted, tree or 0, max_depth=max_depth)
+        lines = (text_lines if to == "text" else dot_lines)(fitted, tree or 0, max_depth=max_depth)
     if output is None:
-        say.text(text or "")
+        text = "\n".join(lines)
+        say.text(text)
     else:
         with written_whole(output, force=force) as part:
-            if text is not None:
-                part.write_text(text, encoding="utf-8")
-            elif to == "onnx":
+            if to == "onnx":
                 to_onnx(fitted, part)
+            elif to == "treelite":
+                # Its own way to a file reports a full disk without saying so.
+                part.write_bytes(to_treelite(fitted).serialize_bytes())
             else:
-                to_treelite(fitted).serialize(str(part))
+                with part.open("w", encoding="utf-8", newline="\n") as file:
+                    file.writelines(f"{line}\n" for line in lines)
     if output is not None:
         say.info(f"{model} as {to}: {output}")
     return {
         "model": str(model),
         "to": to,
         "output": None if output is None else str(output),
-        "text": text if output is None else None,
+        "text": text,
     }

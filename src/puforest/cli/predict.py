@@ -99,12 +99,12 @@ def predict(
     # A model without names takes all columns for features but those that --keep names.
     named = hasattr(forest, "feature_names_in_")
     columns = match_columns(forest, source, kept if named else keep or [])
-    tell_columns(say, columns, data)
+    tell_columns(say, columns, source.path)
     say.detail(f"{len(columns.features):,} features were found by name, in {source.kind}")
     rows = positive = 0
     with (
         nullcontext(None) if printed else written_whole(output, force=force) as part,
-        say.progress(f"Scoring {data.name}") as done,
+        say.progress(f"Scoring {source.path.name}") as done,
     ):
         schema = output_schema(forest, source, columns.features, kept)
         with open_writer(part, suffix, schema) as writer:

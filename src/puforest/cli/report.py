@@ -67,7 +67,8 @@ def report(
         columns = match_columns(fitted, source, [label] if label else [])
         table = read_pu(source, label=label, positive=positive, features=columns.features, drop=[])
         _understood.tell(say, source, table, str(known_scenario(fitted)))
-        X = table.X[:, [table.names.index(name) for name in columns.features]]
+        places = {name: i for i, name in enumerate(table.names)}
+        X = table.X[:, [places[name] for name in columns.features]]
         X = with_zeros(X, fitted, columns)
         y = table.labelled
     else:

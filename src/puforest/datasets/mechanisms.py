@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_array
 
 from puforest import _validation as check
+from puforest._matrix import matrix
 
 __all__ = ["group_propensity", "linear_propensity", "score_propensity"]
 
@@ -131,7 +132,7 @@ def linear_propensity(
     0.2
     >>> X, labelled = make_pu(X, y, propensity=e, scenario="single-training-set", random_state=0)
     """
-    X = check_array(X, dtype=np.float64)
+    X = matrix(X, dtype=np.float64)
     if coef is None:
         spread = X.std(axis=0)
         drawn = check_random_state(random_state).normal(size=X.shape[1])

@@ -88,6 +88,8 @@ def make_pu(
     >>> float(y[index][labelled == 0].mean())
     0.25
     """
+    check.refuse_masked(X, "X")
+    check.refuse_masked(y, "y")
     X = check_array(X, dtype=None, ensure_all_finite=False)
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
     if y.shape != (len(X),):

@@ -4,10 +4,10 @@ The page ``docs/exports.md`` says what is equal to the answers of puforest, and 
 how much.
 """
 
-from puforest.export._dot import to_dot
+from puforest.export._dot import dot_lines, to_dot
 from puforest.export._onnx import to_onnx
 from puforest.export._shap import to_shap
-from puforest.export._text import to_text
+from puforest.export._text import text_lines, to_text
 from puforest.export._treelite import to_treelite
 
-__all__ = ["to_dot", "to_onnx", "to_shap", "to_text", "to_treelite"]
+__all__ = ["dot_lines", "text_lines", "to_dot", "to_onnx", "to_shap", "to_text", "to_treelite"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from puforest.export._nodes import Node, Reader
@@ -53,6 +53,10 @@ def to_dot(
     str
         The picture.
 
+    See Also
+    --------
+    dot_lines : The same line by line, for pictures that are too long to hold in memory.
+
     Examples
     --------
     >>> from puforest import PUDecisionTreeClassifier
@@ -63,16 +67,53 @@ def to_dot(
     >>> print(picture[:14], picture.count("->"), "length <= 0.25" in picture)
     digraph tree { 2 True
     """
-    reader = Reader(fitted(model, "to_dot"), tree, max_depth, feature_names, digits)
-    lines = [HEAD % quoted(reader.title)]
-    lefts = set()
+    return "\n".join(
+        dot_lines(model, tree, max_depth=max_depth, feature_names=feature_names, digits=digits)
+    )
+
+
+def dot_lines(
+    model: Any,
+    tree: int = 0,
+    *,
+    max_depth: int | None = None,
+    feature_names: Iterable[str] | None = None,
+    digits: int | None = 4,
+) -> Iterator[str]:
+    """Iterate over the lines of `to_dot`.
+
+    Parameters
+    ----------
+    model, tree, max_depth, feature_names, digits
+        As for `to_dot`.
+
+    Returns
+    -------
+    iterator of str
+        The lines, without line ends.
+
+    Examples
+    --------
+    >>> from puforest import PUDecisionTreeClassifier
+    >>> from puforest.export import dot_lines
+    >>> X = [[0.1], [0.2], [0.3], [0.6], [0.7], [0.9]]
+    >>> tree = PUDecisionTreeClassifier(prior=0.5).fit(X, [0, 0, 0, 0, 1, 1])
+    >>> next(dot_lines(tree))
+    'digraph tree {'
+    """
+    return _lines(Reader(fitted(model, "to_dot"), tree, max_depth, feature_names, digits))
+
+
+def _lines(reader: Reader) -> Iterator[str]:
+    yield from (HEAD % quoted(reader.title)).split("\n")
+    left_seen = set()
     for node in reader.nodes():
-        lines.append(f"  n{node.number} [{_look(node)}]")
+        yield f"  n{node.number} [{_look(node)}]"
         if node.parent is not None:
-            answer = "no" if node.parent in lefts else "yes"
-            lefts.add(node.parent)
-            lines.append(f'  n{node.parent} -> n{node.number} [label=" {answer} "]')
-    return "\n".join([*lines, "}"])
+            answer = "no" if node.parent in left_seen else "yes"
+            left_seen.add(node.parent)
+            yield f'  n{node.parent} -> n{node.number} [label=" {answer} "]'
+    yield "}"
 
 
 def quoted(*lines: str) -> str:

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from importlib.metadata import version
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._extras import require
+from puforest._files import require_place, written_whole
 from puforest.calibration import PUCalibratedClassifier
 from puforest.export._onnx_answers import Graph, answers_of_counts, answers_of_shares
 from puforest.export._trees import fitted, leaf_answers
@@ -36,6 +39,10 @@ DTYPES = ("float32", "float64")
 # The first that have TreeEnsemble.
 OPSETS = {"": 21, "ai.onnx.ml": 5}
 IR_VERSION = 10
+
+# onnxruntime 1.31 walks down trees by recursion. With a stack of 8 MB it does so for 10,000 splits,
+# and crashes for 20,000.
+DEEPEST = 5_000
 
 
 def to_onnx(
@@ -58,7 +65,7 @@ def to_onnx(
     model : fitted estimator
         A forest or tree of puforest, or a `PUCalibratedClassifier` around one.
     path : str or path-like, optional
-        A file to write the model to.
+        A file to write the model to; it is written atomically.
     dtype : {"float64", "float32"}, default="float64"
         The type of the cells of X that the ONNX model will be given, and of ``probabilities``.
 
@@ -90,6 +97,15 @@ def to_onnx(
         calibrator, estimator = model.calibrator_, model.estimator_
     forest = fitted(estimator, "to_onnx")
     out = np.dtype(check.one_of("dtype", dtype, DTYPES))
+    if path is not None:
+        require_place(Path(path))
+    if (depth := forest.get_depth()) > DEEPEST:
+        warnings.warn(
+            f"model has a tree of {depth:,} splits one below the other: onnxruntime may crash when "
+            f"it loads the ONNX model. Fit with max_depth={DEEPEST:_} or less, or with a larger "
+            "min_samples_leaf.",
+            stacklevel=2,
+        )
     hard = forest.voting == "hard"
     within = out if hard else np.dtype(np.float64)
 
@@ -118,7 +134,8 @@ def to_onnx(
     )
     onnx.checker.check_model(made)
     if path is not None:
-        onnx.save_model(made, os.fspath(path))
+        with written_whole(Path(path)) as part:
+            part.write_bytes(made.SerializeToString())
     return made  # type: ignore[no-any-return]
 
 

@@ -137,8 +137,8 @@ def _exportable(classes: NDArray[Any]) -> NDArray[Any]:
     plain = np.array(classes.tolist()) if classes.dtype.kind == "O" else classes
     if plain.dtype.kind == "U":
         return plain.astype(object)
-    if plain.dtype.kind in "biuf":
-        return plain
+    if plain.dtype.kind in "biuf" and plain.dtype.itemsize <= 8:
+        return plain.astype(plain.dtype.newbyteorder("="))
     raise TypeError(
         f"to_onnx knows classes that are numbers, strings or truth values, got {classes.tolist()}: "
         "code y as one of these"

@@ -14,6 +14,10 @@ from puforest.export._trees import fitted, leaf_answers
 # possible; this one moves SHAP values by less than they are rounded.
 LEAST_WEIGHT = 1e-12
 
+# SHAP takes 16 bytes times the square of the depth, 1.6 GB for this one, and ends the process where
+# it does not get them.
+DEEPEST = 10_000
+
 
 def to_shap(model: Any) -> dict[str, Any]:
     """Describe a forest as ``shap.TreeExplainer`` takes it.
@@ -51,6 +55,12 @@ def to_shap(model: Any) -> dict[str, Any]:
     """
     estimator = fitted(model, "to_shap")
     forest = estimator._forest
+    if (depth := forest.depth()) > DEEPEST:
+        raise ValueError(
+            f"model has a tree of {depth:,} splits one below the other, and the memory that SHAP "
+            f"needs grows with the square of that: fit with max_depth={DEEPEST:_} or less, or with "
+            "a larger min_samples_leaf"
+        )
     weight = population_weights(forest)
     answer = leaf_answers(estimator) / forest.n_trees
     trees = []

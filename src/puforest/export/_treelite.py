@@ -64,7 +64,10 @@ def to_treelite(model: Any) -> treelite.Model:
         attributes={
             "puforest_version": version("puforest"),
             "estimator": type(estimator).__name__,
-            "feature_names": check.feature_names(estimator),
+            # Halves of characters are no JSON for treelite.
+            "feature_names": [
+                name.encode(errors="replace").decode() for name in check.feature_names(estimator)
+            ],
             "classes": estimator.classes_.tolist(),
             "prior": float(estimator.prior_),
             "voting": estimator.voting,

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import sklearn.inspection
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
+from puforest._matrix import matrix
 from puforest._sample import pu_sample
-from puforest.inspection._importances import refuse_other_tables
+from puforest.inspection._importances import read_once, refuse_other_tables
 
 KINDS = ("average", "individual", "both")
 
@@ -104,9 +105,9 @@ def partial_dependence(
     check.one_of("kind", kind, KINDS)
     names = check.feature_names(estimator, X)
     refuse_other_tables(X)
+    estimator, X = read_once(estimator, X)
     if not hasattr(X, "columns"):
-        with check.data_errors("X"):
-            X = check_array(X, dtype=check.real_dtype(X))
+        X = matrix(X)
     asked: Sequence[Any] = features if isinstance(features, list | tuple) else [features]
     if not 1 <= len(asked) <= 2:
         raise ValueError(f"features must be one or two, got {len(asked)}")
@@ -121,6 +122,9 @@ def partial_dependence(
     elif scenario is not None:
         raise ValueError(f"scenario={scenario!r} says which rows of y to leave out: give y too")
     rows = np.flatnonzero(population > 0)
+    n_rows = len(rows)
+    if n_rows == 2:  # which scikit-learn 1.9 would take for two classes
+        rows = np.tile(rows, 2)
     if hasattr(X, "columns"):
         X = X.iloc[rows]
         # Values of the grid may lie between those of a column of whole numbers.
@@ -143,7 +147,7 @@ def partial_dependence(
         features=[names[i] for i in which],
         grid=list(result.grid_values),
         average=result["average"][0] if kind != "individual" else None,
-        individual=result["individual"][0] if kind != "average" else None,
+        individual=result["individual"][0][:n_rows] if kind != "average" else None,
     )
 
 

@@ -11,10 +11,11 @@ import sklearn.metrics
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import check_array, check_consistent_length
+from sklearn.utils.validation import check_consistent_length
 
 from puforest import _validation as check
 from puforest._base import PUClassifier
+from puforest._matrix import matrix
 from puforest.inspection._importances import importances, require_forest
 
 ORDERS = ("risk-reduction", "normalized")
@@ -153,8 +154,7 @@ def feature_selection_curve(
     True
     """
     model = require_forest("estimator", estimator)
-    with check.data_errors("X"):
-        table = check_array(X, dtype=check.real_dtype(X))
+    table = matrix(X)
     names = check.column_names(X, table.shape[1])
     labels = column_or_1d(y)
     check_consistent_length(table, labels)
@@ -172,8 +172,7 @@ def feature_selection_curve(
     if X_test is not None:
         if cv is not None:
             raise ValueError(f"cv={cv!r} splits the PU data, but X_test and y_test judge the fits")
-        with check.data_errors("X_test"):
-            test = check_array(X_test, dtype=check.real_dtype(X_test))
+        test = matrix(X_test, "X_test")
         truth = column_or_1d(y_test)
         _require_alike(table, labels, test, truth)
         parts = [(table, labels, test, truth)]

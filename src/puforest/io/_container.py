@@ -1,11 +1,12 @@
 """The container: a safetensors file of one-dimensional arrays, and a text in its header.
 
-Files are written by the safetensors library. They are read here, because that library copies every
-array, and a model shall be a view on its file.
+Files are read and written here. The safetensors library copies every array, writes to a temporary
+file under a name of its own, and reports a full disk as an error without a number.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import mmap
 import os
@@ -16,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import save_file
 
 from puforest._files import written_whole
 from puforest.io._fields import Fields
@@ -29,13 +29,12 @@ MOST_HEADER_BYTES = 2**20
 
 LENGTH_BYTES = 8
 
-# The one key of the metadata. safetensors orders keys at random: with one, the same model is the
-# same file, byte for byte.
-KEY = "puforest"
+KEY = "puforest"  # the one key of the metadata
 
+# In the order of their arrays in a file, so that every array is aligned.
 DTYPES: dict[str, np.dtype[Any]] = {
-    "F64": np.dtype("<f8"),
     "I64": np.dtype("<i8"),
+    "F64": np.dtype("<f8"),
     "I32": np.dtype("<i4"),
     "U8": np.dtype("u1"),
 }
@@ -62,31 +61,48 @@ def parse(text: str) -> Any:
 
 
 def read(path: Path, *, mapped: bool) -> tuple[str, Arrays]:
-    """The text of the header and the arrays, which are views on the file if it is mapped."""
+    """The text of the header and the arrays, which are views on the file if it is mapped.
+
+    The header is compared with the size of the file before memory is taken for the arrays.
+    """
     if not stat.S_ISREG(path.stat().st_mode):
         raise ValueError("it is no regular file")
     with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size < LENGTH_BYTES:
+        size = os.fstat(file.fileno()).st_size
+        if size < LENGTH_BYTES:
             raise ValueError("it is shorter than 8 bytes")
-        content: NDArray[np.uint8] = (
-            np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
-            if mapped
-            else np.fromfile(file, dtype=np.uint8)
-        )
-    length = int.from_bytes(content[:LENGTH_BYTES].tobytes(), "little")
-    if length > MOST_HEADER_BYTES:
-        raise ValueError(f"its header has {length} bytes, more than {MOST_HEADER_BYTES}")
-    start = LENGTH_BYTES + length
-    if start > len(content):
-        raise ValueError(f"its header has {length} bytes, but the file only {len(content)}")
-    entries = _header(content[LENGTH_BYTES:start].tobytes())
-    metadata = entries.pop("__metadata__", {})
-    if not isinstance(metadata, dict) or KEY not in metadata:
-        raise ValueError("its header does not say that it is one")
-    fields = Fields("__metadata__", metadata)
-    text = fields.text(KEY)
-    fields.finish()
-    return text, _views(entries, content, start)
+        length = int.from_bytes(file.read(LENGTH_BYTES), "little")
+        if length > MOST_HEADER_BYTES:
+            raise ValueError(f"its header has {length} bytes, more than {MOST_HEADER_BYTES}")
+        start = LENGTH_BYTES + length
+        if start > size:
+            raise ValueError(f"its header has {length} bytes, but the file only {size}")
+        entries = _header(file.read(length))
+        metadata = entries.pop("__metadata__", {})
+        if not isinstance(metadata, dict) or KEY not in metadata:
+            raise ValueError("its header does not say that it is one")
+        fields = Fields("__metadata__", metadata)
+        text = fields.text(KEY)
+        fields.finish()
+        places = _places(entries, start, size)
+        content = _mapped(file, size) if mapped else _in_memory(file, size)
+    arrays = {name: content[place].view(dtype) for name, (place, dtype) in places.items()}
+    return text, {
+        name: a.astype(a.dtype.newbyteorder("="), copy=False) for name, a in arrays.items()
+    }
+
+
+def _mapped(file: io.BufferedReader, size: int) -> NDArray[np.uint8]:
+    mapping = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+    return np.frombuffer(mapping, dtype=np.uint8)
+
+
+def _in_memory(file: io.BufferedReader, size: int) -> NDArray[np.uint8]:
+    content = np.empty(size, dtype=np.uint8)
+    file.seek(0)
+    if file.readinto(content.data) < size:
+        raise ValueError("it was cut while it was read")
+    return content
 
 
 def _header(raw: bytes) -> dict[str, Any]:
@@ -100,8 +116,10 @@ def _header(raw: bytes) -> dict[str, Any]:
     return entries
 
 
-def _views(entries: Mapping[str, Any], content: NDArray[np.uint8], start: int) -> Arrays:
-    """The arrays, which must fill the rest of the file without gap or overlap."""
+def _places(
+    entries: Mapping[str, Any], start: int, size: int
+) -> dict[str, tuple[slice, np.dtype[Any]]]:
+    """Bytes and type of each array; they must fill the rest of the file without gap or overlap."""
     found = []
     for name, value in entries.items():
         entry = Fields(f"array {name!r}", value)
@@ -114,24 +132,33 @@ def _views(entries: Mapping[str, Any], content: NDArray[np.uint8], start: int) -
         if (start + begin) % dtype.itemsize:
             raise ValueError(f"array {name!r} does not start at a multiple of its item size")
         found.append((begin, end, name, dtype))
-    arrays: Arrays = {}
+    places = {}
     expected = 0
     for begin, end, name, dtype in sorted(found, key=lambda entry: entry[:2]):
-        if begin != expected or start + end > len(content):
+        if begin != expected or start + end > size:
             raise ValueError(f"array {name!r} is not where the one before it ends, or cut off")
         expected = end
-        array = content[start + begin : start + end].view(dtype)
-        arrays[name] = array.astype(dtype.newbyteorder("="), copy=False)
-    if start + expected != len(content):
-        raise ValueError(f"{len(content) - start - expected} bytes at its end belong to no array")
-    return arrays
+        places[name] = slice(start + begin, start + end), dtype
+    if start + expected != size:
+        raise ValueError(f"{size - start - expected} bytes at its end belong to no array")
+    return places
 
 
 def write(path: Path, text: str, arrays: Arrays) -> None:
-    """Write all or nothing: a file that was there stays until the new one is complete."""
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    with written_whole(path) as part:
-        part.touch(exist_ok=False)  # OSError if the folder is not there or not ours to write to
-        usual = stat.S_IMODE(part.stat().st_mode)
-        save_file(contiguous, part, metadata={KEY: text})
-        part.chmod(usual)  # safetensors lets only the owner read
+    """Write atomically: a file that was there stays until the new one is complete."""
+    codes = {dtype: code for code, dtype in DTYPES.items()}
+    order = list(DTYPES)
+    stored = [(codes[a.dtype.newbyteorder("<")], name, a) for name, a in arrays.items()]
+    stored.sort(key=lambda entry: (order.index(entry[0]), entry[1]))
+    header: dict[str, Any] = {"__metadata__": {KEY: text}}
+    end = 0
+    for code, name, array in stored:
+        begin, end = end, end + array.nbytes
+        header[name] = {"dtype": code, "shape": [len(array)], "data_offsets": [begin, end]}
+    raw = json.dumps(header, separators=(",", ":")).encode()
+    raw += b" " * (-len(raw) % 8)
+    with written_whole(path) as part, part.open("xb") as file:
+        file.write(len(raw).to_bytes(LENGTH_BYTES, "little"))
+        file.write(raw)
+        for code, _, array in stored:
+            file.write(np.ascontiguousarray(array, dtype=DTYPES[code]).data)

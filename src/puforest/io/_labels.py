@@ -65,7 +65,13 @@ def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
 
 def stored_names(names: NDArray[Any]) -> Arrays:
     """Feature names as one text and where in it each name ends."""
-    encoded = [str(name).encode() for name in names]
+    try:
+        encoded = [str(name).encode() for name in names]
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"the feature name {error.object!r} cannot be stored as UTF-8: rename the column, and "
+            "fit again"
+        ) from error
     ends = np.cumsum([len(name) for name in encoded], dtype=np.int64)
     text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
     return {"feature_names": text, "feature_names_end": ends}

@@ -10,6 +10,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._files import require_place
 from puforest.io import _container as container
@@ -76,7 +77,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     container.write(Path(path), text, arrays)
 
 
-def load_model(path: str | os.PathLike[str], *, mmap: bool = True) -> Any:
+def load_model(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     """Load a model that `save_model` has saved.
 
     Nothing in the file is run, and all of it is checked before it is used: files from anywhere can
@@ -86,10 +87,11 @@ def load_model(path: str | os.PathLike[str], *, mmap: bool = True) -> Any:
     ----------
     path : str or path-like
         The file.
-    mmap : bool, default=True
-        Whether the trees are views on the file, which loads fast and lets processes share memory.
-        The file must then not be changed in place or cut while the model lives (`save_model` and
-        ``mv`` replace it, which is fine). False reads all of it into memory.
+    mmap : bool, default=False
+        Map the file into memory instead of reading it. Loading a large model is then faster, and
+        processes that load the same file share its memory. As long as the model is in use, the
+        file must not be truncated or changed in place: the process would crash (``SIGBUS``) or
+        predict from other trees. Replacing the file by `save_model` or ``mv`` is safe.
 
     Returns
     -------
@@ -108,6 +110,7 @@ def load_model(path: str | os.PathLike[str], *, mmap: bool = True) -> Any:
     save_model : Has an example.
     """
     path = Path(path)
+    check.boolean("mmap", mmap)
     try:
         text, arrays = container.read(path, mapped=mmap)
         return _restored(container.parse(text), arrays)

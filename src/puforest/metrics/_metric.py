@@ -201,6 +201,7 @@ def read_values(reads: str, y_true: ArrayLike, y: ArrayLike) -> Array:
 def called_positive(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     """1 where the prediction is the larger class of `y_true`, 0 where it is the smaller."""
     unlabelled, labelled = np.unique(column_or_1d(y_true))
+    check.refuse_masked(y_pred, "y_pred")
     pred = np.asarray(y_pred)
     n = len(column_or_1d(y_true))
     if pred.shape != (n,):

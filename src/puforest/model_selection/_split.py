@@ -43,6 +43,7 @@ class _PUSplit:
         train, test : ndarray
             Row numbers.
         """
+        check.refuse_masked(y, "y")
         with check.data_errors("y"):
             _, labelled = check.labels(column_or_1d(y), "labelled", "unlabelled")
         check_consistent_length(X, labelled)

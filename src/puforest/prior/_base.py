@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from puforest import _validation as check
+from puforest._fit_at_once import fits_at_once
+from puforest._matrix import validated
 from puforest.scenario import SCENARIOS
 
 Array = NDArray[np.float64]
@@ -113,6 +114,7 @@ class PriorEstimator(BaseEstimator):
     confidence: float
     random_state: int | np.random.RandomState | None
 
+    @fits_at_once
     def fit(self, X: check.MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Estimate the class prior.
 
@@ -131,8 +133,7 @@ class PriorEstimator(BaseEstimator):
         """
         check.one_of("scenario", self.scenario, SCENARIOS)
         check.share("confidence", self.confidence)
-        with check.data_errors("X"):
-            X, y = validate_data(self, X, y, dtype=check.real_dtype(X))
+        X, y = validated(self, X, y=y)
         rows = self._rows(X, check.training_rows(y, sample_weight, None, risk="nnpu"))
         self.estimate_ = self._as_estimate(rows, self._share(rows))
         self.prior_ = self.estimate_.value
@@ -159,7 +160,7 @@ class PriorEstimator(BaseEstimator):
         kept = np.concatenate([some(n), n + some(given.n_unlabelled)])
         # Weights are known up to a factor: they are to add up to as many rows of equal weight as
         # would be as informative, which makes equal ones 1.
-        weight = given.weight[kept]
+        weight = check.at_most_one(given.weight[kept])
         weight *= weight.sum() / (weight @ weight)
         return Rows(X[given.order[kept]], kept < n, weight, *total)
 
@@ -187,3 +188,10 @@ class PriorEstimator(BaseEstimator):
             label_frequency=w_p / (w_p + found * w_u),
             evidence=share.evidence,
         )
+
+
+def within_one(X: NDArray[Any]) -> Array:
+    """Columns divided by powers of two that leave no value above 1: their squares stay finite."""
+    exponent = np.frexp(np.abs(X).max(axis=0))[1]
+    scaled: Array = np.ldexp(X.astype(np.float64), -exponent)
+    return scaled

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from puforest import _validation as check
 from puforest.prior._base import Array, Rows, Share
 from puforest.prior._scores import ScoredPriorEstimator
 
@@ -128,4 +129,5 @@ def share_above(scores: Array, weight: Array, threshold: Array) -> Array:
 
 def effective_size(weight: Array) -> float:
     """Number of rows of equal weight that would be as informative."""
+    weight = check.at_most_one(weight)
     return float(weight.sum() ** 2 / (weight @ weight))

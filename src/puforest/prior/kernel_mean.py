@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t as student
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 
 from puforest import _validation as check
-from puforest.prior._base import Array, PriorEstimator, Rows, Share
-from puforest.prior._intervals import half_width
+from puforest.prior._base import Array, PriorEstimator, Rows, Share, within_one
+from puforest.prior.bbe import effective_size
 
 __all__ = ["KernelMean"]
 
@@ -40,7 +39,7 @@ class KernelMean(PriorEstimator):
     n_repeats : int, default=3
         Number of draws, which are averaged.
     confidence : float, default=0.9
-        Level of the interval, from the spread over the draws.
+        Level of the interval, from the differences between the halves of each draw.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws.
 
@@ -51,7 +50,8 @@ class KernelMean(PriorEstimator):
     interval_ : tuple of float
         Where it lies.
     estimate_ : PriorEstimate
-        All about it. Its evidence holds the share that each draw found (``draws``).
+        All about it. Its evidence holds the share that each draw found (``draws``), and those of
+        its two halves (``halves``).
     """
 
     _method = "km2"
@@ -75,23 +75,49 @@ class KernelMean(PriorEstimator):
         most = check.integer("max_rows", self.max_rows, 2)
         repeats = check.integer("n_repeats", self.n_repeats, 2)
         rng = check.random_state(self.random_state)
+        available = [effective_size(rows.weight[g]) for g in (rows.labelled, ~rows.labelled)]
+        sizes = [min(most, max(2, round(n))) for n in available]
 
-        def drawn(group: NDArray[np.bool_]) -> NDArray[Any]:
+        def drawn(group: NDArray[np.bool_], size: int) -> NDArray[np.intp]:
             # In proportion to unequal weights, so that they need no place further on.
             weight = rows.weight[group]
-            size = min(most, len(weight))
             unequal = bool((weight != weight[0]).any())
             share = weight / weight.sum()
             return rng.choice(np.flatnonzero(group), size, replace=unequal, p=share)
 
-        draws = []
-        for _ in range(repeats):
-            positive, mixed = drawn(rows.labelled), drawn(~rows.labelled)
-            X = StandardScaler().fit_transform(rows.X[np.concatenate([positive, mixed])])
-            draws.append(removable_share(X, len(positive)))
-        shares = np.array(draws)
-        mean, half = float(shares.mean()), half_width(shares, self.confidence)
-        return Share(mean, mean - half, mean + half, {"draws": shares})
+        def found_in(positive: NDArray[np.intp], mixed: NDArray[np.intp]) -> float:
+            X = StandardScaler().fit_transform(
+                within_one(rows.X[np.concatenate([positive, mixed])])
+            )
+            return removable_share(X, len(positive))
+
+        draws, halves = np.empty(repeats), np.empty((repeats, 2))
+        for i in range(repeats):
+            positive, mixed = drawn(rows.labelled, sizes[0]), drawn(~rows.labelled, sizes[1])
+            draws[i] = found_in(positive, mixed)
+            halves[i] = [found_in(positive[k::2], mixed[k::2]) for k in range(2)]
+        mean = float(draws.mean())
+        overlap = max(size / max(n, size) for size, n in zip(sizes, available, strict=True))
+        error = standard_error(draws, halves, overlap, rows.n_unlabelled)
+        half = float(student.ppf((1 + self.confidence) / 2, repeats)) * error
+        return Share(mean, mean - half, mean + half, {"draws": draws, "halves": halves.ravel()})
+
+
+def standard_error(draws: Array, halves: Array, overlap: float, n_unlabelled: int) -> float:
+    """Root mean squared error of the mean over the draws, from the two halves of each.
+
+    The halves of a draw have no row in common, so that ``E[(a - b)²] / 2`` is the variance V of
+    what half of the rows tell, and half of that the variance of a draw. Draws that share a part f
+    of their rows have the covariance f V / 2. Small samples are biased; by how much is seen from
+    what the halves find on average. The error is never less than for rows whose classes are
+    known: small halves may agree because neither tells anything.
+    """
+    mean = float(draws.mean())
+    of_draw = float(np.mean(np.diff(halves, axis=1) ** 2)) / 4
+    variance = of_draw * (overlap + (1 - overlap) / len(draws))
+    bias = float(halves.mean()) - mean
+    known = (mean * n_unlabelled + 1) / (n_unlabelled + 2)
+    return float(np.sqrt(max(variance + bias**2, known * (1 - known) / n_unlabelled)))
 
 
 def removable_share(X: Array, n_positive: int) -> float:
@@ -112,7 +138,7 @@ def removable_share(X: Array, n_positive: int) -> float:
         start = nearest_distribution(kernel, target, start, step)
         residual = target - start
         distance = np.sqrt(max(float(residual @ kernel @ residual), 0.0))
-        if distance < NEAR * apart:
+        if distance <= NEAR * apart:
             return 0.0
         return float((residual @ kernel @ (mean_u - mean_p)) / distance)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from puforest import _validation as check
-from puforest.prior._base import Array, Rows, Share
+from puforest.prior._base import Array, Rows, Share, within_one
 from puforest.prior._intervals import half_width
 from puforest.prior._scores import ScoredPriorEstimator, smoothed_logit
 
@@ -139,7 +139,8 @@ class TIcE(ScoredPriorEstimator):
 
 def quarters(X: NDArray[Any]) -> NDArray[np.uint8]:
     """In which quarter of its feature's range each value lies, from 0 to 3."""
-    low = X.min(axis=0).astype(float)
+    X = within_one(X)
+    low = X.min(axis=0)
     width = X.max(axis=0) - low
     width[width == 0] = 1
     result: NDArray[np.uint8] = np.minimum(4 * ((X - low) / width), 3).astype(np.uint8)

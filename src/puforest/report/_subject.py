@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from puforest._base import PUClassifier
+from puforest._inside import without_names
 from puforest.calibration import PUCalibratedClassifier
 
 
@@ -84,16 +84,9 @@ def subject_of(model: Any) -> Subject:
             f"{model!r}"
         )
     check_is_fitted(forest)
-    plain = _without_names(forest)
+    plain = without_names(forest)
     if forest is model:
         return Subject(plain, plain)
-    calibrated = _without_names(model)
+    calibrated = without_names(model)
     calibrated.estimator_ = plain
     return Subject(calibrated, plain)
-
-
-def _without_names(estimator: Any) -> Any:
-    """A view that takes arrays where the estimator was fitted to a table."""
-    plain = copy.copy(estimator)
-    plain.__dict__.pop("feature_names_in_", None)
-    return plain

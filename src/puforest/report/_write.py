@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import validate_data
 
 from puforest import _validation as check
 from puforest._files import require_place, written_whole
+from puforest._matrix import validated
 from puforest.prior import PriorEstimate
 from puforest.report._collect import collect, find_prior
 from puforest.report._page import page
@@ -133,8 +133,7 @@ def write_report(
 
 def _table(model: Any, X: check.MatrixLike) -> NDArray[Any]:
     """X as an array, with the columns that the model was fitted to."""
-    with check.data_errors("X"):
-        table: NDArray[Any] = validate_data(model, X, dtype=check.real_dtype(X), reset=False)
+    table: NDArray[Any] = validated(model, X, reset=False)
     return table
 
 

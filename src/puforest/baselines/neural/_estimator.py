@@ -12,6 +12,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
+from puforest._fit_at_once import fits_at_once
 from puforest._sample import PUSample, pu_sample
 from puforest.baselines._base import MAX_SEED, Array, PUBaseline
 from puforest.baselines.neural._loop import (
@@ -67,6 +68,7 @@ class PUNeuralClassifier(PUBaseline):
         """The networks that answer together."""
         raise NotImplementedError
 
+    @fits_at_once
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Train on labelled positives and unlabelled rows.
 
@@ -136,7 +138,7 @@ class PUNeuralClassifier(PUBaseline):
                 scenario=self.scenario,
                 n_jobs=self.n_jobs,
                 random_state=self.random_state,
-                stacklevel=4,  # the caller of fit
+                stacklevel=5,  # the caller of fit
             )
             prior = self.prior_estimate_.value
         return table.astype(np.float32, copy=False), sample, prior

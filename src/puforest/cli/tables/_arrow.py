@@ -29,11 +29,13 @@ def naming(path: Path) -> Iterator[None]:
     pa = arrow()
     try:
         yield
-    except pa.ArrowException as error:
-        if isinstance(error, MemoryError):
-            raise
+    except MemoryError as error:
+        raise MemoryError(f"{path} does not fit into memory: {error}") from error
+    except (pa.ArrowException, UnicodeError) as error:
         raise ValueError(f"{path}: {error}") from error
     except (*DAMAGED, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise
+            if error.filename is not None:
+                raise
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise ValueError(f"{path} is cut short or damaged: {error}") from error

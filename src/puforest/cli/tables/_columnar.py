@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from puforest.cli.tables._arrow import arrow, naming
-from puforest.cli.tables._source import Rows, Source, is_dictionary, sliced, typed_rows
+from puforest.cli.tables._names import Names
+from puforest.cli.tables._numbers import decoded_type, is_number, is_string, typed_as_numbers
+from puforest.cli.tables._source import Rows, Source, batch_of, columns_of, sliced
 
 ARROW_FILE = b"ARROW1"
+ARROW_STREAM = b"\xff\xff\xff\xff"
+FEATHER_1 = b"FEA1"
 
 # Bytes of a column to read at a time, instead of those of a whole row group.
 BUFFER = 2**18
@@ -18,26 +22,47 @@ BUFFER = 2**18
 class _Columnar(Source):
     """Columns that bring their types."""
 
+    _schema: Any
+
+    def __init__(self, path: Path, file: Path) -> None:
+        self.path = path
+        self._file = file
+        with naming(path):
+            self._open()
+            names = list(self._schema.names)
+        self.names = Names(names)
+        self._types = dict(zip(names, self._schema.types, strict=True))
+
     def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Rows]:
         with naming(self.path):
-            for stored in self._stored(list({*numbers, *others}), n_rows):
+            # No column at all would mean all of them.
+            wanted = list(dict.fromkeys([*numbers, *others])) or list(self.names[:1])
+            for stored in self._stored(wanted, n_rows):
+                # pyarrow takes the places of values in an Arrow file for granted, and crashes; and
+                # text of any file for UTF-8.
+                stored.validate(full=True)
                 for batch in sliced(stored, n_rows):
-                    yield typed_rows(batch, numbers, others, self.path)
+                    columns = columns_of(batch)
+                    yield Rows(
+                        typed_as_numbers([columns[name] for name in numbers], batch.num_rows),
+                        batch_of([columns[name] for name in others], others),
+                    )
 
-    def read(self, columns: Sequence[str], as_text: Sequence[str]) -> Any:
-        pa = arrow()
-        with naming(self.path):
-            batches = list(self._stored(columns, 2**16))
-            fields = [self._schema.field(name) for name in columns]
-            return pa.Table.from_batches(
-                [batch.select(list(columns)) for batch in batches], schema=pa.schema(fields)
-            )
+    def unreadable(self, columns: Sequence[str]) -> dict[str, str]:
+        kinds = {name: self._types[name] for name in columns}
+        is_null = arrow().types.is_null
+        return {
+            name: str(kind)[:100]
+            for name, kind in kinds.items()
+            if not (is_number(kind) or is_string(kind) or is_null(kind))
+        }
 
     def types(self, numbers: Sequence[str], others: Sequence[str]) -> list[Any]:
-        stored = [self._schema.field(name).type for name in others]
-        return [kind.value_type if is_dictionary(kind) else kind for kind in stored]
+        return [decoded_type(self._types[name]) for name in others]
 
-    _schema: Any
+    def _open(self) -> None:
+        """Find out the schema."""
+        raise NotImplementedError
 
     def _stored(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Batches as the file has them."""
@@ -47,19 +72,17 @@ class _Columnar(Source):
 class ParquetSource(_Columnar):
     """A Parquet file."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with naming(path):
-            file = arrow("parquet").ParquetFile(path)
-        self._schema = file.schema_arrow
-        self.names = list(self._schema.names)
-        self.n_rows = int(file.metadata.num_rows)
-        self.kind = "Parquet"
+    kind = "Parquet"
+
+    def _open(self) -> None:
+        with arrow("parquet").ParquetFile(self._file) as file:
+            self._schema = file.schema_arrow
+            self.n_rows = int(file.metadata.num_rows)
 
     def _stored(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         done = 0
         # Fetching ahead would keep every row group: 2.0 GB instead of 0.4 GB for a file of 1.7 GB.
-        opened = arrow("parquet").ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER)
+        opened = arrow("parquet").ParquetFile(self._file, pre_buffer=False, buffer_size=BUFFER)
         with opened as file:
             for batch in file.iter_batches(batch_size=n_rows, columns=list(columns)):
                 yield batch
@@ -70,28 +93,28 @@ class ParquetSource(_Columnar):
 class ArrowSource(_Columnar):
     """An Arrow IPC file, which Feather version 2 is, or an Arrow stream."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with path.open("rb") as file:
-            self._is_file = file.read(len(ARROW_FILE)) == ARROW_FILE
-        with naming(path), self._open(None) as reader:
+    def _open(self) -> None:
+        with self._file.open("rb") as file:
+            start = file.read(len(ARROW_FILE))
+        if start.startswith(FEATHER_1):
+            raise ValueError(
+                f"{self.path} is a Feather file of version 1: write it again with version 2"
+            )
+        self._is_file = start == ARROW_FILE
+        with self._reader(None) as reader:
             self._schema = reader.schema
-        self.names = list(self._schema.names)
         self.kind = "Arrow" if self._is_file else "Arrow stream"
 
-    def _open(self, fields: list[int] | None) -> Any:
+    def _reader(self, fields: list[int] | None) -> Any:
         ipc = arrow("ipc")
         options = ipc.IpcReadOptions(included_fields=fields)
         open_it = ipc.open_file if self._is_file else ipc.open_stream
-        return open_it(arrow().OSFile(str(self.path)), options=options)
+        return open_it(arrow().OSFile(str(self._file)), options=options)
 
     def _stored(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
-        # No field at all would mean all of them.
-        fields = [self.names.index(name) for name in columns] or [0]
-        with self._open(fields) as reader:
-            if not self._is_file:
-                yield from reader
-                return
-            for i in range(reader.num_record_batches):
-                yield reader.get_batch(i)
-                self.progress = (i + 1) / reader.num_record_batches
+        with self._reader([self.names.place(name) for name in columns]) as reader:
+            n = reader.num_record_batches if self._is_file else 0
+            stored = (reader.get_batch(i) for i in range(n)) if self._is_file else reader
+            for i, batch in enumerate(stored):
+                yield batch
+                self.progress = (i + 1) / n if n else 0.0

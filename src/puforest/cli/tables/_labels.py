@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
+import shlex
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,13 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest.cli.tables._arrow import arrow
-from puforest.cli.tables._source import is_dictionary
+from puforest.cli.tables._names import LONGEST, cut
+from puforest.cli.tables._numbers import MISSING, decoded, is_number, is_string
+from puforest.cli.tables._source import Source
 
 YES = {"1", "true", "t", "yes", "y", "positive", "pos"}
 NO = {"0", "-1", "false", "f", "no", "n"}
 POSITIVE = YES | {"labelled", "labeled"}
 UNLABELLED = NO | {"unlabelled", "unlabeled", "unknown"}
-EMPTY = {"", "na", "n/a", "nan", "null", "none", "?"}
+
+# Labels are few.
+MANY = 20
+
+# As `puforest._validation.labels` knows them.
+NEGATIVE = re.compile("u$|unl|unk|neg", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -47,14 +57,28 @@ class LabelRule:
 
     def apply(self, column: Any) -> NDArray[np.int64]:
         """1 where a row is labelled, else 0."""
-        values, codes = encoded(column)
+        values, codes = encoded(self.column, column)
         marks = np.array([value in self.positive for value in values], dtype=np.int64)
         return marks[codes]
 
 
+def read_labels(
+    source: Source, name: str, column: Any, positive: str | None
+) -> tuple[LabelRule, NDArray[np.int64]]:
+    """How labels are read, and 1 for the rows that are labelled; there must be both kinds."""
+    try:
+        rule = label_rule(name, column, positive)
+        labelled = rule.apply(column)
+        require_both(rule, labelled)
+    except ValueError as error:
+        raise ValueError(f"{source.path}: {error}") from error
+    return rule, labelled
+
+
 def label_rule(name: str, column: Any, positive: str | None) -> LabelRule:
     """Find out which values mark labelled rows, or refuse to guess."""
-    values = set(encoded(column)[0]) if len(column) else set()
+    counts = _counts(name, column)
+    values = set(counts)
     if positive is not None:
         wanted = as_text(positive)
         if wanted not in values:
@@ -62,18 +86,36 @@ def label_rule(name: str, column: Any, positive: str | None) -> LabelRule:
                 f"--positive {positive}: the column {name} holds no such value, but {_some(values)}"
             )
         return LabelRule(name, frozenset({wanted}), frozenset(values - {wanted}))
-    empty = {value for value in values if value.lower() in EMPTY}
+    empty = {value for value in values if value.lower() in MISSING}
     said = values - empty
-    if len(said) == 1 and empty and not {value.lower() for value in said} & UNLABELLED:
+    if len(said) == 1 and empty and not any(map(_looks_unlabelled, said)):
         return LabelRule(name, frozenset(said), frozenset(empty))
     yes = {value for value in said if value.lower() in POSITIVE}
     no = {value for value in said if value.lower() in UNLABELLED}
     if said - yes - no or len(yes) > 1 or len(no) > 1:
         raise ValueError(
             f"the column {name} holds {_some(values)}: say which value marks the labelled "
-            f"positives, for example --positive {next(iter(sorted(said)))}"
+            f"positives, {_suggestion({value: counts[value] for value in said})}"
         )
     return LabelRule(name, frozenset(yes), frozenset(no | empty))
+
+
+def _looks_unlabelled(value: str) -> bool:
+    """Whether a value seems to mark anything but labelled positives."""
+    try:
+        return float(value) <= 0
+    except ValueError:
+        return value.lower() in UNLABELLED or bool(NEGATIVE.match(value))
+
+
+def _suggestion(counts: dict[str, int]) -> str:
+    """The option to give: with a word for positives, or else with the rarest value."""
+    likely = [v for v in counts if v.isprintable() and len(v) <= LONGEST]
+    likely = [v for v in likely if not _looks_unlabelled(v)]
+    if not likely or len(counts) > MANY:
+        return "by --positive VALUE, or name another column by --label"
+    best = min(likely, key=lambda value: (value.lower() not in POSITIVE, counts[value], value))
+    return f"for example --positive {shlex.quote(best)}"
 
 
 def require_both(rule: LabelRule, labelled: NDArray[np.int64]) -> None:
@@ -94,7 +136,7 @@ def require_both(rule: LabelRule, labelled: NDArray[np.int64]) -> None:
 
 def true_classes(name: str, column: Any) -> NDArray[np.int64]:
     """1 and 0 of a column of true classes, all of which must be known."""
-    values, codes = encoded(column)
+    values, codes = encoded(name, column)
     unknown = {value for value in values if value.lower() not in YES | NO}
     if unknown:
         raise ValueError(
@@ -104,16 +146,34 @@ def true_classes(name: str, column: Any) -> NDArray[np.int64]:
     return np.array([value.lower() in YES for value in values], dtype=np.int64)[codes]
 
 
-def encoded(column: Any) -> tuple[list[str], NDArray[np.intp]]:
+def _counts(name: str, column: Any) -> dict[str, int]:
+    """The distinct values as text, and how often they occur."""
+    values, codes = encoded(name, column)
+    counts: Counter[str] = Counter()
+    for value, times in zip(values, np.bincount(codes, minlength=len(values)), strict=True):
+        counts[value] += int(times)
+    return counts
+
+
+def encoded(name: str, column: Any) -> tuple[list[str], NDArray[np.intp]]:
     """The distinct values as text, and which of them each row has."""
     pa, compute = arrow(), arrow("compute")
-    if is_dictionary(column.type):
-        column = compute.cast(column, column.type.value_type)
-    if not isinstance(column, pa.ChunkedArray):
-        column = pa.chunked_array([column])
-    coded = compute.dictionary_encode(column.combine_chunks(), null_encoding="encode")
-    if isinstance(coded, pa.ChunkedArray):
-        coded = coded.combine_chunks()
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    column = decoded(column)
+    kind = column.type
+    is_text = is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    if not (is_number(kind) or is_text or pa.types.is_null(kind)):
+        raise ValueError(
+            f"the column {name} holds {str(kind)[:100]}, which are no labels: they are numbers, "
+            "booleans or text"
+        )
+    if pa.types.is_decimal(kind) or is_text:
+        try:
+            column = compute.cast(column, pa.large_string())
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"the column {name} holds bytes that are no text") from error
+    coded = compute.dictionary_encode(column, null_encoding="encode")
     values = [as_text(value) for value in coded.dictionary.to_pylist()]
     return values, np.asarray(coded.indices.to_numpy(zero_copy_only=False)).astype(np.intp)
 
@@ -126,7 +186,7 @@ def as_text(value: Any) -> str:
         return str(value).lower()
     text = str(value).strip()
     try:
-        number = float(text)
+        number = math.nan if "_" in text else float(text)
     except ValueError:
         return text
     # Numbers beyond this are better told apart by their digits.
@@ -137,5 +197,5 @@ def as_text(value: Any) -> str:
 def _some(values: Iterable[str]) -> str:
     """A few values, for messages."""
     ordered = sorted(values)
-    some = ", ".join(value or "nothing" for value in ordered[:5])
+    some = ", ".join(cut(value) or "nothing" for value in ordered[:5])
     return some + (f" and {len(ordered) - 5:,} more" if len(ordered) > 5 else "") or "nothing"

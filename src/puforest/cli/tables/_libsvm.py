@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -11,78 +9,113 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from puforest.cli.tables._arrow import arrow, naming
-from puforest.cli.tables._source import Rows, Source
+from puforest.cli.tables._names import Names, Numbered
+from puforest.cli.tables._numbers import Numbers
+from puforest.cli.tables._source import Rows, Source, batch_of
+from puforest.cli.tables._unpack import unpacked
 
 LABEL = "label"
-OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 
-# Lines that are looked at together to find the number of columns.
+# Lines that are looked at together to find the columns.
 LINES = 2**14
 
 
 class LibsvmSource(Source):
     """Columns are named by their number in the file, and hold zeros where a line is silent."""
 
-    def __init__(self, path: Path) -> None:
+    kind = "LIBSVM"
+    label = LABEL
+    absent_is_zero = True
+    item_size = 8
+
+    def __init__(self, path: Path, file: Path) -> None:
         self.path = path
-        self.kind = "LIBSVM"
-        self.label = LABEL
-        self.absent_is_zero = True
-        self.n_rows, first, last = 0, np.inf, -1
-        for X, _ in self._blocks(LINES):
-            self.n_rows += X.shape[0]
-            if X.nnz:
-                first, last = min(first, X.indices.min()), max(last, X.indices.max())
+        self._file = file
+        self.n_rows = 0
+        found: NDArray[np.int64] = np.empty(0, np.int64)
+        for X, y in self._blocks(LINES):
+            self.n_rows += len(y)
+            found = np.union1d(found, X.indices)
         # Numbers start at 1, unless a line says otherwise.
-        self.names = [LABEL, *(str(i) for i in range(int(min(first, 1)), int(last) + 1))]
+        numbers = range(min(1, int(found[0])), int(found[-1]) + 1) if len(found) else range(0)
+        self.names = Numbered([LABEL], "", numbers)
+        self._present = Names([LABEL, *map(str, found.tolist())])
 
-    def _blocks(self, n_rows: int) -> Iterator[tuple[Any, Any]]:
+    @property
+    def present(self) -> Names:
+        return self._present
+
+    def _blocks(self, n_rows: int) -> Iterator[tuple[Any, NDArray[np.float64]]]:
         """Rows with all columns from 0 on, and their labels."""
-        # Here, as importing it was a tenth of the start of the program.
-        from sklearn.datasets import load_svmlight_file
-
         done = 0
-        opened = OPENERS.get(self.path.suffix, open)
-        with naming(self.path), opened(self.path, "rb") as file:
+        with naming(self.path), unpacked(self._file) as (stream, _):
+            file = io.BufferedReader(stream)
             while lines := list(islice(file, n_rows)):
                 try:
-                    yield load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=True)
-                except (ValueError, UnicodeDecodeError) as error:
+                    yield _parsed(lines)
+                except (ValueError, OverflowError) as error:
+                    first = _first_wrong(lines)
                     raise ValueError(
-                        f"{self.path}: lines {done + 1} to {done + len(lines)} are not all of the "
-                        f"form 'label number:value number:value ...': {error}"
+                        f"{self.path}, line {done + first + 1:,} is not of the form 'label "
+                        f"number:value number:value ...', with increasing numbers below {2**31:,}: "
+                        f"{str(error)[:100]}"
                     ) from error
                 done += len(lines)
 
     def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Rows]:
         pa = arrow()
+        wanted, rest = _Columns(numbers), _Columns(others)
         done = 0
         for X, y in self._blocks(n_rows):
-            values = X.tocsc()
-            known = values.shape[1]
-
-            def column(name: str, values: Any = values, y: Any = y, known: int = known) -> Any:
-                if name == LABEL:
-                    return y
-                i = int(name)
-                return values[:, [i]].toarray().ravel() if i < known else np.zeros(len(y))
-
-            yield Rows(
-                *(
-                    pa.record_batch([pa.array(column(name)) for name in names], names=list(names))
-                    for names in (numbers, others)
-                )
-            )
+            kept = [pa.array(column) for column in rest.of(X, y).T]
+            yield Rows(Numbers(wanted.of(X, y), {}), batch_of(kept, others))
             done += len(y)
             self.progress = done / max(1, self.n_rows or 0)
 
-    def read(self, columns: Sequence[str], as_text: Sequence[str]) -> Any:
-        pa = arrow()
-        schema = pa.schema(list(zip(columns, self.types([], columns), strict=True)))
-        batches = [rows.others for rows in self.batches([], columns, LINES)]
-        return pa.Table.from_batches(batches, schema=schema)
-
     def types(self, numbers: Sequence[str], others: Sequence[str]) -> list[Any]:
         return [arrow().float64() for _ in others]
+
+
+class _Columns:
+    """Some columns out of sparse rows, whatever their number in the file."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        # The labels are no column of the rows.
+        numbers = np.array([-1 if name == LABEL else int(name) for name in names], np.int64)
+        self._order = np.argsort(numbers)
+        self._sorted = numbers[self._order]
+        self._labels = np.flatnonzero(numbers == -1)
+
+    def of(self, X: Any, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The columns side by side, with zeros where a line is silent."""
+        dense = np.zeros((len(y), len(self._order)))
+        place = np.searchsorted(self._sorted, X.indices)
+        there = np.isin(X.indices, self._sorted)
+        rows = np.repeat(np.arange(len(y)), np.diff(X.indptr))
+        dense[rows[there], self._order[place[there]]] = X.data[there]
+        dense[:, self._labels] = y[:, np.newaxis]
+        return dense
+
+
+def _parsed(lines: Sequence[bytes]) -> tuple[Any, NDArray[np.float64]]:
+    # Here, as importing it was a tenth of the start of the program.
+    from sklearn.datasets import load_svmlight_file
+
+    X, y = load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=True)
+    return X, y
+
+
+def _first_wrong(lines: Sequence[bytes]) -> int:
+    """The place of the first line that cannot be parsed, by halving."""
+    good, wrong = 0, len(lines)
+    while wrong - good > 1:
+        middle = (good + wrong) // 2
+        try:
+            _parsed(lines[good:middle])
+            good = middle
+        except (ValueError, OverflowError):
+            wrong = middle
+    return good

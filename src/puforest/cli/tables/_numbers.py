@@ -1,145 +1,207 @@
-"""Columns as a matrix of numbers, or a reason why not."""
+"""How the columns of a file become numbers: the one reading that all commands share."""
 
 from __future__ import annotations
 
-import shlex
-from collections import Counter
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from puforest.cli.tables._arrow import arrow
-from puforest.cli.tables._source import is_dictionary, is_number, plain, shown
 
-# Fewer rows may well be different by chance.
-MANY = 50
+# Cells of text that hold nothing, in lower case; the second set is how other programs print nan.
+MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}
+MISSING |= {"-nan", "#n/a", "#na", "#n/a n/a", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"}
+BOOLEANS = {"true": "1", "false": "0"}
 
-NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+NUMBER = r"^[+-]?((\d+POINT?\d*|POINT\d+)(e[+-]?\d+)?|inf|infinity)$"
 WITH_COMMA = r"^\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*$"
-DECIMAL_COMMA = "If these are numbers with a decimal comma, give --decimal ,"
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """A column that is no feature, and why.
+class NotNumbers:
+    """What keeps a column from being numbers.
 
     Attributes
     ----------
-    name : str
-        The column.
-    reason : str
-        Why it was left out.
-    suspicious : bool
-        Whether it may well have been meant as a feature.
-    decimal_comma : bool
-        Whether most of it would be numbers if commas were decimal points.
+    count : int
+        Cells that hold something else than numbers.
+    example : str
+        The first of them.
+    with_comma : int
+        How many of them would be numbers if commas were decimal points.
+    stored_as_text : bool
+        Whether the column is text by its type, even where each cell holds a number.
     """
 
-    name: str
-    reason: str
-    suspicious: bool = False
-    decimal_comma: bool = False
+    count: int
+    example: str
+    with_comma: int
+    stored_as_text: bool = False
+
+    def __add__(self, later: NotNumbers) -> NotNumbers:
+        return NotNumbers(
+            self.count + later.count,
+            self.example if self.count else later.example,
+            self.with_comma + later.with_comma,
+            self.stored_as_text,
+        )
 
 
-def not_numeric(name: str, column: Any, decimal: str | None) -> LeftOut | None:
-    """Why this column cannot be a feature; None if it can.
+@dataclass(frozen=True)
+class Numbers:
+    """Columns as numbers.
 
-    `decimal` is the decimal point it was read with, None if it was not read from text.
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        The numbers, nan where a cell is empty or holds no number.
+    not_numbers : dict of int to NotNumbers
+        What else columns hold, by their places.
     """
+
+    X: NDArray[Any]
+    not_numbers: dict[int, NotNumbers]
+
+
+def text_as_numbers(columns: Sequence[Any], n_rows: int, decimal: str) -> Numbers:
+    """Read columns of text: numbers, true and false, and cells that are empty.
+
+    All columns are cast together, since a call for each takes 2 s for 60,000 of them. Where that
+    fails, halves are tried, down to the columns that need to be looked at cell by cell.
+    """
+    stacked = np.empty((len(columns), n_rows))
+    not_numbers = {}
+
+    def read(first: int, end: int) -> None:
+        values = _plain_numbers(columns[first:end], decimal)
+        if values is not None:
+            stacked[first:end] = values.reshape(end - first, n_rows)
+        elif end - first == 1:
+            stacked[first], found = _cell_by_cell(columns[first], decimal)
+            if found.count:
+                not_numbers[first] = found
+        else:
+            middle = (first + end) // 2
+            read(first, middle)
+            read(middle, end)
+
+    if columns:
+        read(0, len(columns))
+    return Numbers(stacked.T, not_numbers)
+
+
+def _plain_numbers(columns: Sequence[Any], decimal: str) -> NDArray[np.float64] | None:
+    """The values of all columns one after the other, None if some cell is no plain number."""
     pa, compute = arrow(), arrow("compute")
-    kind = column.type
-    if is_number(kind):
+    cells = pa.concat_arrays(columns)
+    if decimal != ".":
+        if compute.any(compute.match_substring(cells, ".")).as_py():
+            return None
+        cells = compute.replace_substring(cells, decimal, ".")
+    try:
+        return _floats(compute.cast(cells, pa.float64()))
+    except pa.ArrowInvalid:
         return None
-    if pa.types.is_null(kind):
-        return LeftOut(name, "empty")
-    if is_dictionary(kind):
-        column = compute.cast(column, kind.value_type)
-        kind = column.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        return LeftOut(name, str(kind))
-    given = compute.drop_null(column)
-    is_text = compute.invert(compute.match_substring_regex(given, NUMBER))
-    odd = compute.filter(given, is_text)
-    if len(odd) == 0:
-        return LeftOut(name, "numbers as text", suspicious=len(given) > 0)
-    example = f"such as {odd[0].as_py()[:20]!r}"
-    with_comma = compute.sum(compute.match_substring_regex(odd, WITH_COMMA)).as_py()
-    if decimal == "." and 2 * with_comma > len(odd):
-        return LeftOut(name, f"text, {example}", suspicious=True, decimal_comma=True)
-    if 2 * len(odd) < len(given):
-        some = f"{len(odd):,} of {len(given):,} values are no numbers"
-        return LeftOut(name, f"{some}, {example}", suspicious=True)
-    return LeftOut(name, f"text, {example}")
 
 
-def looks_like_identifier(column: Any) -> bool:
-    """Whether whole numbers are different in every row of many."""
-    compute = arrow("compute")
-    if not arrow().types.is_integer(column.type) or len(column) < MANY:
-        return False
-    return bool(compute.count_distinct(column).as_py() == len(column))
-
-
-def matrix(columns: Any, names: Sequence[str], where: str) -> NDArray[Any]:
-    """The columns of a table or batch side by side, or an error that says which have gaps.
-
-    float32 where it holds every value, else float64.
-    """
-    taken = [columns.column(name) for name in names]
-    kinds = [np.dtype(bool) if _is_boolean(c) else _numpy_type(c) for c in taken]
-    single = all(np.can_cast(kind, np.float32) for kind in kinds)
-    X = np.empty((columns.num_rows, len(names)), np.float32 if single else np.float64)
-    gaps = {}
-    for i, column in enumerate(taken):
-        X[:, i] = _as_float(column)
-        finite = np.isfinite(X[:, i])
-        if not finite.all():
-            gaps[names[i]] = int(np.count_nonzero(~finite))
-    if gaps:
-        refuse_gaps(gaps, len(X), where)
-    return X
-
-
-def _is_boolean(column: Any) -> bool:
-    return bool(arrow().types.is_boolean(column.type))
-
-
-def _numpy_type(column: Any) -> np.dtype[Any]:
-    if arrow().types.is_decimal(column.type):
-        return np.dtype(np.float64)
-    kind: np.dtype[Any] = np.dtype(column.type.to_pandas_dtype())
-    return kind
-
-
-def _as_float(column: Any) -> NDArray[Any]:
+def _cell_by_cell(column: Any, decimal: str) -> tuple[NDArray[np.float64], NotNumbers]:
     pa, compute = arrow(), arrow("compute")
-    kind = pa.float32() if pa.types.is_float32(column.type) else pa.float64()
-    values = compute.cast(plain(column), kind, safe=False)
-    if isinstance(values, pa.Array):
-        return np.asarray(values.to_numpy(zero_copy_only=False))
-    return np.asarray(values.to_numpy())
+    words = compute.utf8_lower(compute.utf8_trim_whitespace(column))
+    words = compute.if_else(compute.is_in(words, pa.array(sorted(MISSING))), None, words)
+    for word, number in BOOLEANS.items():
+        words = compute.if_else(compute.equal(words, word), number, words)
+    point = re.escape(decimal)
+    is_number = compute.match_substring_regex(words, NUMBER.replace("POINT", point))
+    numbers = compute.replace_substring(compute.if_else(is_number, words, None), decimal, ".")
+    odd = compute.filter(column, compute.invert(is_number))
+    commas = compute.sum(compute.match_substring_regex(odd, WITH_COMMA)).as_py() or 0
+    found = NotNumbers(len(odd), odd[0].as_py() if len(odd) else "", commas)
+    return _floats(compute.cast(numbers, pa.float64())), found
 
 
-def refuse_gaps(gaps: dict[str, int], n_rows: int, where: str) -> None:
-    """Say which columns have missing or infinite values, and what to do."""
-    counts = shown([f"{name} ({count:,})" for name, count in gaps.items()])
-    drop = " ".join(f"--drop {quoted(name)}" for name in list(gaps)[:3])
-    more = " and so on" if len(gaps) > 3 else ""
-    raise ValueError(
-        f"{where}: missing or infinite values in {len(gaps)} of the columns, in so many of "
-        f"{n_rows:,} rows: {counts}. Fill them in beforehand, or fit without these columns: "
-        f"{drop}{more}"
+def typed_as_numbers(columns: Sequence[Any], n_rows: int) -> Numbers:
+    """Read columns that bring their types, see `is_number`; those of a type together.
+
+    Text stays text, even where it looks like numbers.
+    """
+    pa, compute = arrow(), arrow("compute")
+    columns = [decoded(column) for column in columns]
+    dtype = matrix_dtype(column.type for column in columns)
+    stacked = np.empty((len(columns), n_rows), dtype)
+    not_numbers = {}
+    done = 0
+    for kind, group in groupby(columns, key=lambda column: column.type):
+        together = list(group)
+        if is_string(kind):
+            for i, column in enumerate(together, done):
+                stacked[i], found = _cell_by_cell(compute.cast(column, pa.string()), ".")
+                not_numbers[i] = replace(found, stored_as_text=True)
+        else:
+            cells = pa.concat_arrays(together)
+            if pa.types.is_boolean(kind):
+                cells = compute.cast(cells, pa.uint8())
+            values = _floats(compute.cast(cells, pa.from_numpy_dtype(dtype), safe=False))
+            stacked[done : done + len(together)] = values.reshape(len(together), n_rows)
+        done += len(together)
+    return Numbers(stacked.T, not_numbers)
+
+
+def matrix_dtype(kinds: Iterable[Any]) -> np.dtype[Any]:
+    """float32 where it holds every value of these types, else float64."""
+    types = arrow().types
+
+    def is_narrow(kind: Any) -> bool:
+        return bool(
+            types.is_boolean(kind)
+            or types.is_null(kind)
+            or (types.is_integer(kind) and kind.bit_width <= 16)
+            or (types.is_floating(kind) and kind.bit_width <= 32)
+        )
+
+    return np.dtype(np.float32 if all(map(is_narrow, kinds)) else np.float64)
+
+
+def _floats(values: Any) -> NDArray[Any]:
+    """An Arrow array of floats with nan in place of nulls."""
+    return np.asarray(values.to_numpy(zero_copy_only=False))
+
+
+def decoded(column: Any) -> Any:
+    """The values themselves, where an array holds codes for them or views of them."""
+    types, compute = arrow().types, arrow("compute")
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    elif types.is_run_end_encoded(column.type):
+        column = compute.run_end_decode(column)
+    kind = decoded_type(column.type)
+    return column if kind == column.type else compute.cast(column, kind)
+
+
+def decoded_type(kind: Any) -> Any:
+    """The type of what `decoded` returns."""
+    types = arrow().types
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        kind = kind.value_type
+    return arrow().string() if str(kind) == "string_view" else kind  # as polars writes text
+
+
+def is_number(kind: Any) -> bool:
+    """Whether values of this Arrow type are numbers; booleans are."""
+    types, kind = arrow().types, decoded_type(kind)
+    return bool(
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_boolean(kind)
+        or types.is_decimal(kind)
     )
 
 
-def quoted(name: str) -> str:
-    """A name as the shell takes it."""
-    return shlex.quote(name)
-
-
-def duplicates(names: Iterable[str]) -> list[str]:
-    """Names that stand more than once, in order."""
-    return [name for name, times in Counter(names).items() if times > 1]
+def is_string(kind: Any) -> bool:
+    """Whether values of this Arrow type are text."""
+    types, kind = arrow().types, decoded_type(kind)
+    return bool(types.is_string(kind) or types.is_large_string(kind))

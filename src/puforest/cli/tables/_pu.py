@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,16 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puforest.cli.tables._labels import LabelRule, label_rule, require_both
-from puforest.cli.tables._numbers import (
+from puforest.cli.tables._arrow import arrow, naming
+from puforest.cli.tables._candidates import (
     DECIMAL_COMMA,
+    CandidateColumns,
     LeftOut,
-    duplicates,
-    looks_like_identifier,
-    matrix,
-    not_numeric,
+    look_like_identifiers,
+    refuse_gaps,
 )
-from puforest.cli.tables._source import Source, shown
+from puforest.cli.tables._labels import LabelRule, read_labels
+from puforest.cli.tables._memory import require_memory
+from puforest.cli.tables._names import duplicates, shown
+from puforest.cli.tables._source import CELLS, Source, rows_at_a_time
+from puforest.io._trees import MOST_FEATURES
+
+# Bytes that a feature takes besides its values: its name, and what the forest keeps of it.
+FEATURE = 300
+
+NO_ROWS = "has columns but no rows: there is nothing to learn from"
 
 
 @dataclass(frozen=True)
@@ -90,50 +99,82 @@ def read_pu(
         Columns not to take.
     """
     name = label_column(source, label)
+    if source.n_rows == 0:
+        raise ValueError(f"{source.path} {NO_ROWS}")
+    wanted, left_out = _wanted(source, name, features, drop)
+    unreadable = source.unreadable(wanted)
+    left_out += [LeftOut(column, kind) for column, kind in unreadable.items()]
+    columns = CandidateColumns([column for column in wanted if column not in unreadable])
+    labels = []
+    with naming(source.path):
+        n_rows = rows_at_a_time(len(wanted), 8 * CELLS)  # all of them are kept anyway
+        for rows in source.batches(columns.names, [name], n_rows):
+            columns.add(rows.numbers)
+            labels.append(rows.others.column(0))
+    if not labels:
+        raise ValueError(f"{source.path} {NO_ROWS}")
+    rule, labelled = read_labels(source, name, arrow().chunked_array(labels), positive)
+    left_out += columns.left_out(source.decimal)
+    if features and left_out:
+        raise ValueError(
+            f"{source.path}: the column {left_out[0].name} cannot be a feature: "
+            f"{left_out[0].reason}" + _about_commas(left_out[:1])
+        )
+    names = columns.features()
+    if not names:
+        reasons = shown([f"{c.name} ({c.reason})" for c in left_out], 5)
+        raise ValueError(
+            f"{source.path} has no column of numbers to learn from"
+            + (f"; left out: {reasons}" if left_out else " besides the labels")
+            + _about_commas(left_out)
+        )
+    refuse_gaps(columns.gaps(), len(labelled), str(source.path))
+    with naming(source.path):
+        X = columns.matrix()
+    identifiers = [names[i] for i in np.flatnonzero(look_like_identifiers(X))]
+    return PUTable(X, labelled, names, left_out, rule, identifiers)
+
+
+def _about_commas(left_out: Sequence[LeftOut]) -> str:
+    return f". {DECIMAL_COMMA}" if any(c.decimal_comma for c in left_out) else ""
+
+
+def _wanted(
+    source: Source, label: str, features: Sequence[str], drop: Sequence[str]
+) -> tuple[list[str], list[LeftOut]]:
+    """Columns that may be features by what the user says, and those without a name."""
+    if label in features or label in drop:
+        raise ValueError(f"{label} is the column of labels: it cannot be in --features or --drop")
     unknown = [column for column in drop if column not in source.names]
     if unknown:
         raise ValueError(
             f"--drop {unknown[0]}: {source.path} has no such column; it has {shown(source.names)}"
         )
-    if name in features or name in drop:
-        raise ValueError(f"{name} is the column of labels: it cannot be in --features or --drop")
     source.require(features, "--features")
-    wanted = [c for c in source.names if c != name and c not in drop]
+    n_columns = len(features) or len(source.names) - 1
+    if n_columns > MOST_FEATURES:
+        raise ValueError(
+            f"{source.path} has {n_columns:,} columns, but a model takes no more than "
+            f"{MOST_FEATURES:,} features: choose them by --features"
+        )
+    if source.n_rows is not None:
+        require_memory(
+            n_columns * (source.n_rows * source.item_size + FEATURE),
+            f"{source.path}: {source.n_rows:,} rows and {n_columns:,} columns of numbers",
+            "leave out rows, or choose columns by --features",
+        )
+    left = {label, *drop}
     if features:
-        wanted = [c for c in wanted if c in set(features)]
-    left_out = [LeftOut("(no name)", "an index?") for c in wanted if not c]
-    wanted = [c for c in wanted if c]
+        wanted = sorted({*features} - left, key=source.names.place)
+    else:
+        wanted = [column for column in source.names if column not in left]
+    without_name = [LeftOut("(no name)", "an index?") for column in wanted if not column]
+    if without_name:
+        wanted = [column for column in wanted if column]
     twice = duplicates(wanted)
     if twice:
         raise ValueError(
             f"{source.path} has more than one column called {shown(twice)}: rename them, or leave "
-            f"them out by --drop {twice[0]}"
+            f"them out by --drop {shlex.quote(twice[0])}"
         )
-    table = source.read([*wanted, name], [name])
-    if table.num_rows == 0:
-        raise ValueError(f"{source.path} has columns but no rows: there is nothing to learn from")
-    rule = label_rule(name, table.column(name), positive)
-    labelled = rule.apply(table.column(name))
-    require_both(rule, labelled)
-    kept = []
-    for column in wanted:
-        why = not_numeric(column, table.column(column), source.decimal)
-        if why is None:
-            kept.append(column)
-        elif features:
-            raise ValueError(
-                f"{source.path}: the column {column} cannot be a feature: {why.reason}"
-                + (f". {DECIMAL_COMMA}" if why.decimal_comma else "")
-            )
-        else:
-            left_out.append(why)
-    if not kept:
-        reasons = shown([f"{c.name} ({c.reason})" for c in left_out], 5)
-        raise ValueError(
-            f"{source.path} has no column of numbers to learn from"
-            + (f"; left out: {reasons}" if left_out else " besides the labels")
-            + (f". {DECIMAL_COMMA}" if any(c.decimal_comma for c in left_out) else "")
-        )
-    identifiers = [c for c in kept if looks_like_identifier(table.column(c))]
-    X = matrix(table, kept, str(source.path))
-    return PUTable(X, labelled, kept, left_out, rule, identifiers)
+    return wanted, without_name

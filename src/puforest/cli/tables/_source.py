@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from puforest.cli.tables._arrow import arrow
+from puforest.cli.tables._names import Names, shown
+from puforest.cli.tables._numbers import Numbers, decoded
+
+# Values of a batch, if nothing else is asked for: 16 MB of float64.
+CELLS = 2**21
+MOST_ROWS = 2**16
 
 
 class Rows(NamedTuple):
-    """Some rows of a table, as two record batches: of numbers, and of columns as they are."""
+    """Some rows of a table: columns read as numbers, and a record batch of others as they are."""
 
-    numbers: Any
+    numbers: Numbers
     others: Any
 
 
@@ -24,9 +29,11 @@ class Source(ABC):
     Attributes
     ----------
     path : Path
-        The file.
-    names : list of str
+        The file, as the user named it.
+    names : Names
         Its columns, in order; twice where they stand twice.
+    present : Names
+        The columns that the file says something about: all of them, but in LIBSVM files.
     kind : str
         What the file was taken for.
     n_rows : int or None
@@ -37,57 +44,65 @@ class Source(ABC):
         Whether columns that are not there hold zeros, as in LIBSVM files.
     decimal : str or None
         The decimal point, where numbers are text.
+    item_size : int
+        Bytes that a number takes in memory, at least.
     progress : float
         Share of the file that `batches` has read.
+    spooled : object
+        What must live as long as the table is read.
     """
 
     path: Path
-    names: list[str]
+    names: Names
     kind: str
     n_rows: int | None = None
     label: str | None = None
     absent_is_zero: bool = False
     decimal: str | None = None
+    item_size: int = 4
     progress: float = 0.0
+    spooled: Any = None
+
+    @property
+    def present(self) -> Names:
+        return self.names
 
     @abstractmethod
     def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Rows]:
-        """The columns `numbers` as float64 and `others` as they are; a column may be in both.
+        """The columns `numbers` as numbers, and `others` as they are; a column may be in both.
 
         No batch has more than `n_rows` rows, and none is kept.
         """
 
     @abstractmethod
-    def read(self, columns: Sequence[str], as_text: Sequence[str]) -> Any:
-        """A whole table of these columns, in their own types.
-
-        Where the file has no types but only text, they are found out, and columns of `as_text`
-        stay text.
-        """
-
-    @abstractmethod
     def types(self, numbers: Sequence[str], others: Sequence[str]) -> list[Any]:
-        """Types of the columns `others`, as `batches` has them."""
+        """Arrow types of the columns `others`, as `batches` has them."""
+
+    def unreadable(self, columns: Sequence[str]) -> dict[str, str]:
+        """Columns that cannot be read as numbers, whatever they hold, and their types."""
+        return {}
+
+    def line_of(self, name: str, cell: str) -> str:
+        """Where a column first holds a cell, as the beginning of a message; nothing if unknown."""
+        return ""
 
     def require(self, columns: Iterable[str], option: str) -> None:
         """Refuse names that are not in the file, or more than once."""
-        times = Counter(self.names)
         for name in columns:
-            if times[name] == 0:
+            times = self.present.times(name)
+            if times == 0:
                 raise ValueError(
                     f"{option} {name}: {self.path} has no such column; it has {shown(self.names)}"
                 )
-            if times[name] > 1:
+            if times > 1:
                 raise ValueError(
-                    f"{option} {name}: {self.path} has {times[name]} columns of this name: "
-                    "rename them"
+                    f"{option} {name}: {self.path} has {times} columns of this name: rename them"
                 )
 
 
-def shown(names: Sequence[str], most: int = 10) -> str:
-    """The first names, for messages."""
-    some = ", ".join(names[:most])
-    return some if len(names) <= most else f"{some} and {len(names) - most:,} more"
+def rows_at_a_time(n_columns: int, cells: int = CELLS) -> int:
+    """A good number of rows to read at a time, of about so many cells."""
+    return max(1, min(MOST_ROWS, cells // max(1, n_columns)))
 
 
 def sliced(batch: Any, n_rows: int) -> Iterator[Any]:
@@ -96,42 +111,11 @@ def sliced(batch: Any, n_rows: int) -> Iterator[Any]:
         yield batch.slice(start, n_rows)
 
 
-def typed_rows(batch: Any, numbers: Sequence[str], others: Sequence[str], path: Path) -> Rows:
-    """The `numbers` of a batch as float64, and `others` without dictionaries."""
-    pa, compute = arrow(), arrow("compute")
-    columns = []
-    for name in numbers:
-        column = batch.column(name)
-        if not is_number(column.type):
-            raise ValueError(
-                f"{path}: the column {name} is a feature of the model but holds {column.type}, "
-                "no numbers"
-            )
-        columns.append(compute.cast(plain(column), pa.float64(), safe=False))
-    kept = [batch.column(name) for name in others]
-    plain_kept = [c.dictionary_decode() if is_dictionary(c.type) else c for c in kept]
-    return Rows(
-        pa.record_batch(columns, names=list(numbers)),
-        pa.record_batch(plain_kept, names=list(others)),
-    )
+def columns_of(batch: Any) -> dict[str, Any]:
+    """The columns of a batch by name; looking each of them up takes three times as long."""
+    return dict(zip(batch.schema.names, batch.columns, strict=True))
 
 
-def plain(column: Any) -> Any:
-    """Truth values as whole numbers, which pyarrow casts on; all else as it is."""
-    pa, compute = arrow(), arrow("compute")
-    return compute.cast(column, pa.uint8()) if pa.types.is_boolean(column.type) else column
-
-
-def is_dictionary(kind: Any) -> bool:
-    return bool(arrow().types.is_dictionary(kind))
-
-
-def is_number(kind: Any) -> bool:
-    """Whether values of this type are numbers, truth values among them."""
-    types = arrow().types
-    return bool(
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_boolean(kind)
-        or types.is_decimal(kind)
-    )
+def batch_of(columns: Sequence[Any], names: Sequence[str]) -> Any:
+    """A record batch of these columns, without dictionaries."""
+    return arrow().record_batch([decoded(c) for c in columns], names=list(names))

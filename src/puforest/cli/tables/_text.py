@@ -5,31 +5,34 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import lzma
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from puforest.cli.tables._arrow import arrow, naming
-from puforest.cli.tables._csv_errors import explained, is_about_a_row
-from puforest.cli.tables._source import Rows, Source, sliced
-
-# The first bytes of compressed files.
-MAGIC = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bz2",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"\x04\x22\x4d\x18": "lz4",
-}
-XZ = b"\xfd7zXZ"
+from puforest.cli.tables._csv_errors import is_ragged, line_where, ragged_row
+from puforest.cli.tables._names import Names
+from puforest.cli.tables._numbers import text_as_numbers
+from puforest.cli.tables._source import Rows, Source, batch_of, sliced
+from puforest.cli.tables._unpack import unpacked
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
 
-# Bytes to find the delimiter in, and bytes to parse at a time: the longest row must fit in.
+# Bytes to find the delimiter in.
 HEAD = 2**16
+
+# Bytes to parse at a time. The longest row must fit in, so there may be more, up to the limit.
 BLOCK = 2**23
+LARGEST_BLOCK = 2**28
+
+# Bytes to parse of each column at least, since every block costs some work for each.
+CELL = 2**10
+
+# What pyarrow says of a row, and of names, that do not fit into a block.
+TOO_LONG = ("straddles two block boundaries", "header is larger than block size")
 
 
 @dataclass(frozen=True)
@@ -53,129 +56,211 @@ class TextOptions:
     encoding: str = "utf-8"
     header: bool = True
 
+    def check(self) -> None:
+        """Refuse what cannot be meant."""
+        given = "," if self.delimiter is None else self.delimiter.replace("\\t", "\t")
+        if len(given) != 1 or not given.isascii() or given in '"\r\n':
+            raise ValueError(
+                f"--delimiter {self.delimiter!r} must be one character such as ; or |, or \\t for "
+                "tab"
+            )
+        if len(self.decimal) != 1 or self.decimal.isalnum() or self.decimal in '+-" \r\n\t':
+            raise ValueError(
+                f"--decimal {self.decimal!r} must be one character that is no letter or digit: "
+                "a point, or a comma as in 3,14"
+            )
+        try:
+            # Unlike codecs.lookup, it refuses codecs that are not for text, such as zip.
+            io.TextIOWrapper(io.BytesIO(), encoding=self.encoding)
+        except LookupError as error:
+            raise ValueError(
+                f"--encoding {self.encoding} is not known as an encoding of text: try utf-8, "
+                "utf-16 or latin-1"
+            ) from error
+
 
 class TextSource(Source):
     """A file of lines, values apart by a delimiter, names in the first line."""
 
-    _raw: Any  # the file as it lies on the disk, which knows how far it was read
+    decimal: str
 
-    def __init__(self, path: Path, options: TextOptions) -> None:
+    def __init__(self, path: Path, file: Path, options: TextOptions) -> None:
+        options.check()
         self.path = path
+        self._file = file
         self._options = options
         self.decimal = options.decimal
-        try:
-            codecs.lookup(options.encoding)
-        except LookupError as error:
-            raise ValueError(
-                f"--encoding {options.encoding} is not known: try utf-8, utf-16 or latin-1"
-            ) from error
         head = self._head()
-        self._delimiter = self._unescaped(options.delimiter) or find_delimiter(head)
-        self.names = []
-        with self._naming(), self._stream() as stream, self._reader(stream, {}) as reader:
-            self.names = [str(name) for name in reader.schema.names]
-        if options.header and self.names and all(map(_is_number, self.names)):
+        given = options.delimiter
+        self._delimiter = given.replace("\\t", "\t") if given else find_delimiter(head)
+        if self._delimiter == self.decimal:
+            raise ValueError(
+                f"{path}: values are apart by {self._delimiter!r}, which cannot be the decimal "
+                "point as well: give another --delimiter or --decimal"
+            )
+        names, self._skipped = self._header()
+        self.names = Names(names)
+        self._block = min(max(BLOCK, CELL * len(names)), LARGEST_BLOCK)
+        if options.header and len(self.names) and all(map(_is_number, self.names)):
             raise ValueError(
                 f"{path}: the first line holds numbers where names should be, such as "
                 f"{self.names[0]}: put a line of names first, or give --no-header"
             )
         self.kind = f"text, {DELIMITERS.get(self._delimiter, repr(self._delimiter))} between values"
 
-    def _unescaped(self, delimiter: str | None) -> str | None:
-        if delimiter is None:
-            return None
-        plain = delimiter.replace("\\t", "\t")
-        if len(plain) != 1:
-            raise ValueError(f"--delimiter {delimiter!r} must be one character, or \\t for tab")
-        return plain
-
     def _head(self) -> str:
         """The first lines, or an error where they are not text in the encoding given."""
-        with naming(self.path), self._stream() as stream:
+        with self._naming(), unpacked(self._file) as (stream, _):
             raw = stream.read(HEAD)
-        if not raw.strip(b"\xef\xbb\xbf \r\n\t"):
-            raise ValueError(f"{self.path} is empty: there are no names and no rows")
-        decoder = codecs.getincrementaldecoder(self._options.encoding)()
-        try:
+            if not raw.strip(b"\xef\xbb\xbf \r\n\t"):
+                raise ValueError(f"{self.path} is empty: there are no names and no rows")
+            decoder = codecs.getincrementaldecoder(self._options.encoding)()
             return decoder.decode(raw).lstrip("\ufeff")
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"{self.path} is not text in {self._options.encoding}: give --encoding, for "
-                "example latin-1 or utf-16"
-            ) from error
 
-    @contextmanager
-    def _stream(self) -> Iterator[Any]:
-        """The file, unpacked."""
-        pa = arrow()
-        with self.path.open("rb") as file:
-            start = file.read(6)
-        if start.startswith(XZ):
-            with self.path.open("rb") as self._raw, lzma.open(self._raw) as unpacked:
-                yield pa.PythonFile(unpacked, mode="r")
-            return
-        codec = next((name for magic, name in MAGIC.items() if start.startswith(magic)), None)
-        with pa.OSFile(str(self.path)) as self._raw:
-            yield pa.CompressedInputStream(self._raw, codec) if codec else self._raw
+    def _header(self) -> tuple[list[str], int]:
+        """The names, and how many lines they take.
+
+        Read by Python, as pyarrow would find out types for all columns first: 1.4 s for 60,000.
+        """
+        with self._naming(), self._lines() as lines:
+            rows = csv.reader(lines, delimiter=self._delimiter)
+            try:
+                first = next(row for row in rows if row)
+            except csv.Error as error:
+                raise ValueError(
+                    f"{self.path} has a name of more than {csv.field_size_limit():,} characters "
+                    "in its first line: is a quotation mark not closed?"
+                ) from error
+            if not self._options.header:
+                return [f"f{i}" for i in range(len(first))], 0
+            if not any(line.strip("\r\n") for line in lines):
+                self.n_rows = 0
+            return first, rows.line_num
 
     @contextmanager
     def _naming(self) -> Iterator[None]:
-        """Errors with the name of the file; those about a row with its line."""
+        """Errors with the name of the file, and with a line and a way out where they are known."""
         try:
             with naming(self.path):
                 yield
         except ValueError as error:
-            if not is_about_a_row(str(error)):
+            if isinstance(error.__cause__, UnicodeError) or "invalid UTF8" in str(error):
+                raise ValueError(
+                    f"{self.path} is not text in {self._options.encoding}: give --encoding, for "
+                    "example latin-1 or utf-16"
+                ) from error
+            if not is_ragged(str(error)):
                 raise
-            with self._stream() as stream:
-                lines = io.TextIOWrapper(
-                    stream, encoding=self._options.encoding, errors="replace", newline=""
-                )
+            with self._lines() as lines:
                 rows = csv.reader(lines, delimiter=self._delimiter)
-                if self._options.header:
-                    next(rows)
-                what = explained(
-                    str(error), rows, self.names, self._delimiter, self._options.decimal
-                )
-                lines.detach()
+                what = ragged_row(str(error), rows, self._delimiter)
             raise ValueError(f"{self.path}, {what}") from error
 
-    def _reader(self, stream: Any, convert: dict[str, Any], *, whole: bool = False) -> Any:
+    @contextmanager
+    def _growing(self) -> Iterator[None]:
+        """Larger blocks for the next attempt, where a row does not fit."""
+        try:
+            with self._naming():
+                yield
+        except ValueError as error:
+            if not any(said in str(error) for said in TOO_LONG):
+                raise
+            if self._block >= LARGEST_BLOCK:
+                raise ValueError(
+                    f"{self.path} has a row of more than {self._block // 2**20} MB, which is not "
+                    "read: is a quotation mark not closed? --delimiter says what stands between "
+                    "values, if it was not found out"
+                ) from error
+            self._block = min(8 * self._block, LARGEST_BLOCK)
+
+    @contextmanager
+    def _lines(self) -> Iterator[Iterator[str]]:
+        """The lines as Python reads them, without a byte order mark."""
+        with unpacked(self._file) as (stream, _):
+            lines = io.TextIOWrapper(
+                stream, encoding=self._options.encoding, errors="replace", newline=""
+            )
+            yield chain([lines.readline().removeprefix("\ufeff")], lines)
+            lines.detach()
+
+    def line_of(self, name: str, cell: str) -> str:
+        place = self.names.place(name)
+        with self._lines() as lines:
+            rows = csv.reader(lines, delimiter=self._delimiter)
+            return line_where(rows, lambda row: row[place : place + 1] == [cell])
+
+    @contextmanager
+    def _open(self, places: Sequence[int]) -> Iterator[tuple[Any, Callable[[], int]]]:
+        """A reader of some columns as text; their names are their places, as names may be twice."""
         module = arrow("csv")
         read = module.ReadOptions(
-            block_size=BLOCK,
+            block_size=self._block,
             encoding=self._options.encoding,
-            autogenerate_column_names=not self._options.header,
+            column_names=[str(i) for i in range(len(self.names))],
+            skip_rows=self._skipped,
         )
         parse = module.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
-        convert_options = module.ConvertOptions(decimal_point=self._options.decimal, **convert)
-        run = module.read_csv if whole else module.open_csv
-        return run(stream, read, parse, convert_options)
+        names = [str(i) for i in places]
+        convert = module.ConvertOptions(
+            column_types=dict.fromkeys(names, arrow().string()), include_columns=names
+        )
+        with (
+            unpacked(self._file) as (stream, tell),
+            module.open_csv(stream, read, parse, convert) as reader,
+        ):
+            yield reader, tell
+
+    def _blocks(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Record batches of these columns, and of others, as text; their names are places."""
+        size = self._file.stat().st_size
+        last = len(self.names) - 1
+        places = list(dict.fromkeys([*map(self.names.place, columns), last]))
+        given, finished = 0, self.n_rows == 0
+        while not finished:
+            with self._growing(), self._open(places) as (reader, tell):
+                seen, end = 0, ""
+                for block in reader:
+                    seen += block.num_rows
+                    # After an attempt with smaller blocks, those rows are known already.
+                    if seen > given:
+                        yield block.slice(max(0, block.num_rows - (seen - given)))
+                        given = seen
+                        self.progress = tell() / size if size else 1.0
+                        end = block.column(str(last))[-1].as_py()
+                self._require_closed(end)
+                finished = True
+
+    def _require_closed(self, end: str) -> None:
+        """Refuse a quotation mark that makes all the lines after it one value, the last one."""
+        if "\n" not in end and "\r" not in end:
+            return
+        with self._lines() as lines:
+            for line in lines:
+                if line.strip():
+                    last = line
+        if not last.rstrip().endswith('"'):
+            n_lines = len(end.splitlines())
+            raise ValueError(
+                f"{self.path} has a quotation mark that is not closed in the column "
+                f"{self.names[-1]}, which makes the last {n_lines:,} lines one value: close it"
+            )
 
     def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Rows]:
         pa = arrow()
-        types = {name: pa.string() for name in others} | {name: pa.float64() for name in numbers}
-        size = self.path.stat().st_size
-        convert = {"column_types": types, "include_columns": list(types)}
-        with (
-            self._naming(),
-            self._stream() as stream,
-            self._reader(stream, convert) as reader,
-        ):
-            for block in reader:
-                for part in sliced(block, n_rows):
-                    yield Rows(part.select(list(numbers)), part.select(list(others)))
-                self.progress = self._raw.tell() / size if size else 1.0
+        names = list(dict.fromkeys([*numbers, *others]))
+        both = {*numbers} & {*others}
+        numbered = [(i, name) for i, name in enumerate(numbers) if name in both]
+        for block in self._blocks(names):
+            for part in sliced(block, n_rows):
+                columns = dict(zip(names, part.columns, strict=False))
+                cells = [columns[name] for name in numbers]
+                found = text_as_numbers(cells, part.num_rows, self.decimal)
+                columns |= {name: pa.array(found.X[:, i]) for i, name in numbered}
+                yield Rows(found, batch_of([columns[name] for name in others], others))
 
     def types(self, numbers: Sequence[str], others: Sequence[str]) -> list[Any]:
-        pa = arrow()
-        return [pa.float64() if name in numbers else pa.string() for name in others]
-
-    def read(self, columns: Sequence[str], as_text: Sequence[str]) -> Any:
-        types = {name: arrow().string() for name in as_text}
-        convert = {"column_types": types, "include_columns": list(columns)}
-        with self._naming(), self._stream() as stream:
-            return self._reader(stream, convert, whole=True)
+        pa, both = arrow(), {*numbers} & {*others}
+        return [pa.float64() if name in both else pa.string() for name in others]
 
 
 def find_delimiter(head: str) -> str:

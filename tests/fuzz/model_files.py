@@ -1,17 +1,11 @@
-"""Damage model files in every way and load them: each is refused, or answers as a model does.
-
-python tests/fuzz_model_files.py --files 100000 --seed 0
-"""
+"""Model files: each is refused, or predicts as a model does."""
 
 from __future__ import annotations
 
-import argparse
 import copy
 import json
 import tempfile
-import time
 import warnings
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +13,8 @@ from safetensors import deserialize
 from safetensors.numpy import save
 
 import puforest
+from fuzz.kind import Kind, Original
+from fuzz.mutate import BYTES
 from puforest import (
     PUDecisionTreeClassifier,
     PUExtraTreeClassifier,
@@ -35,7 +31,7 @@ DTYPES = {"F64": "<f8", "I64": "<i8", "I32": "<i4", "U8": "u1"}
 
 
 def originals():
-    """Small files of all kinds, as bytes."""
+    """Small files of all classes."""
     rng = np.random.default_rng(0)
     y = rng.random(300) < 0.4
     X = rng.normal(size=(300, 4)) + 1.5 * y[:, None]
@@ -57,11 +53,14 @@ def originals():
         PUCalibratedClassifier(forest, cv="oob").fit(X, labelled),
         PUCalibratedClassifier(forest, cv="oob", method="isotonic").fit(X, labelled),
     ]
+    return [Original(content_of(model), ".puf") for model in models]
+
+
+def content_of(model):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.puf"
-        for model in models:
-            model.save(path)
-            yield path.read_bytes()
+        model.save(path)
+        return path.read_bytes()
 
 
 def unpacked(content):
@@ -79,38 +78,26 @@ def packed(header, arrays):
     return save(arrays, metadata={"puforest": json.dumps(header)})
 
 
-# Each takes a file and a generator, and gives back another file.
-
-
-def flip_bytes(content, rng):
+def flip_header(content, rng, others):
+    """A few bytes of the header become others."""
     changed = np.frombuffer(content, dtype=np.uint8).copy()
-    length = 8 + int.from_bytes(content[:8], "little")
-    end = length if rng.random() < 0.5 else len(changed)
-    at = rng.integers(end, size=rng.integers(1, 6))
+    at = rng.integers(min(8 + length_of(content), len(changed)), size=rng.integers(1, 6))
     changed[at] = rng.integers(256, size=len(at))
     return changed.tobytes()
 
 
-def cut(content, rng):
-    at = int(rng.integers(len(content)))
-    return content[:at] if rng.random() < 0.7 else content + rng.bytes(1 + at % 50)
+def length_of(content):
+    """The length of the header, of a file that may have been damaged already."""
+    return int.from_bytes(content[:8], "little")
 
 
-def move_bytes(content, rng):
-    a, b, n = (int(v) for v in rng.integers(len(content), size=3))
-    n = 1 + n % 64
-    changed = bytearray(content)
-    changed[a : a + n] = content[b : b + n]
-    return bytes(changed)
-
-
-def change_length(content, rng):
+def change_length(content, rng, others):
     lengths = [0, 1, 7, 2**20, 2**20 + 1, 2**31, 2**40, 2**63, 2**64 - 1]
     length = lengths[rng.integers(len(lengths))]
     return length.to_bytes(8, "little") + content[8:]
 
 
-def change_entry(content, rng):
+def change_entry(content, rng, others):
     """Where an array is said to be, and what of."""
     length = int.from_bytes(content[:8], "little")
     entries = json.loads(content[8 : 8 + length])
@@ -121,7 +108,7 @@ def change_entry(content, rng):
     return len(text).to_bytes(8, "little") + text + content[8 + length :]
 
 
-def change_header(content, rng):
+def change_header(content, rng, others):
     header, arrays = unpacked(content)
     for _ in range(rng.integers(1, 3)):
         change_value(header, rng)
@@ -149,7 +136,7 @@ def change_value(tree, rng):
         tree[key] = copy.copy(VALUES[rng.integers(len(VALUES))])
 
 
-def change_items(content, rng):
+def change_items(content, rng, others):
     """A few numbers of an array."""
     header, arrays = unpacked(content)
     name = rng.choice(list(arrays))
@@ -171,7 +158,7 @@ def some_numbers(array, n, rng):
     return np.clip(chosen, info.min, info.max).astype(array.dtype)
 
 
-def change_arrays(content, rng):
+def change_arrays(content, rng, others):
     """Swap, shorten, lengthen, retype, remove or add whole arrays."""
     header, arrays = unpacked(content)
     first, second = rng.choice(list(arrays), size=2)
@@ -191,7 +178,7 @@ def change_arrays(content, rng):
     return packed(header, arrays)
 
 
-def graft(content, rng, *, others):
+def graft(content, rng, others):
     """The header of one file with arrays of another."""
     header, arrays = unpacked(content)
     other_header, other_arrays = unpacked(others[rng.integers(len(others))])
@@ -204,9 +191,8 @@ def graft(content, rng, *, others):
 
 
 DAMAGES = [
-    flip_bytes,
-    cut,
-    move_bytes,
+    *BYTES,
+    flip_header,
     change_length,
     change_entry,
     change_header,
@@ -216,18 +202,8 @@ DAMAGES = [
 ]
 
 
-def damaged(files, rng):
-    """A damaged file and the name of what was done to it."""
-    content = files[rng.integers(len(files))]
-    damage = DAMAGES[rng.integers(len(DAMAGES))]
-    options = {"others": files} if damage is graft else {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # numbers beyond the range of a type
-        return damage.__name__, damage(content, rng, **options)
-
-
-def judge(path):
-    """Whether a file is refused, with the right error; a model that is not must answer."""
+def judge(path, options, rng):
+    """Whether a file is refused, with the right error; a model that is not must predict."""
     try:
         model = puforest.load(path)
     except ValueError as error:
@@ -246,36 +222,10 @@ def judge(path):
     return "loaded"
 
 
-def fuzz(path, n_files, seed):
-    """How many files of each damage were refused and loaded, and the seconds of the slowest."""
-    rng = np.random.default_rng(seed)
-    files = list(originals())
-    counts, slowest = Counter(), 0.0
-    for _ in range(n_files):
-        damage, content = damaged(files, rng)
-        path.write_bytes(content)
-        start = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
-            counts[damage, judge(path)] += 1
-        slowest = max(slowest, time.perf_counter() - start)
-    return counts, slowest
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--files", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
-    start = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        counts, slowest = fuzz(Path(folder) / "model.puf", args.files, args.seed)
-    for damage in (d.__name__ for d in DAMAGES):
-        refused, loaded = counts[damage, "refused"], counts[damage, "loaded"]
-        print(f"{damage:15}{refused:8} refused{loaded:8} loaded")
-    seconds = time.perf_counter() - start
-    print(f"{args.files} files in {seconds:.0f} s, the slowest in {1000 * slowest:.0f} ms")
-
-
-if __name__ == "__main__":
-    main()
+MODELS = Kind(
+    "model",
+    originals,
+    DAMAGES,
+    judge,
+    ("describe FILE", "predict FILE IN/rows.csv -o OUT/s.csv --force"),
+)

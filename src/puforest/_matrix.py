@@ -1,0 +1,107 @@
+"""X as an array that the core can read, or an error that says what about it cannot be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_array, validate_data
+
+from puforest import _validation as check
+
+# What the core reads as it is, and the number of cells up to which checking is best kept short.
+REAL_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
+SMALL_SIZE = 2**16
+
+
+def matrix(X: check.MatrixLike, name: str = "X", **options: Any) -> NDArray[Any]:
+    """A table as an array of float32 or float64; options are those of `check_array`."""
+    refuse_unreadable(X, name)
+    with check.data_errors(name):
+        table: NDArray[Any] = check_array(X, **{"dtype": real_dtype(X)} | options)
+    return in_steps(table)  # type: ignore[no-any-return]
+
+
+def validated(estimator: Any, X: check.MatrixLike, **options: Any) -> Any:
+    """`matrix` for an estimator, which remembers or compares the columns.
+
+    Options are those of `validate_data`. With labels `y` among them, the result is both.
+    """
+    refuse_unreadable(X, "X")
+    if options.get("y") is not None:
+        check.refuse_masked(options["y"], "y")
+        with check.data_errors("y"):
+            column_or_1d(options["y"])
+    with check.data_errors("X"):
+        found = validate_data(estimator, X, dtype=real_dtype(X), **options)
+    return (in_steps(found[0]), found[1]) if "y" in options else in_steps(found)
+
+
+def real_dtype(X: Any) -> Any:
+    """float32 where it holds every value of X, else float64, as `check_array` wants it."""
+    dtype = getattr(X, "dtype", None)
+    if isinstance(dtype, np.dtype) and np.can_cast(dtype, np.float32):
+        return np.float32
+    return [np.float64, np.float32]
+
+
+def is_small_and_clean(X: Any, n_features: int) -> bool:
+    """Whether X is a plain array of a few rows that `validated` would let through as it is."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype in REAL_DTYPES
+        and X.ndim == 2
+        and X.shape[1] == n_features
+        and 0 < X.size <= SMALL_SIZE
+        and is_in_steps(X)
+        and bool(np.isfinite(X).all())
+    )
+
+
+def is_in_steps(X: NDArray[Any]) -> bool:
+    """Whether every cell is where a pointer that moves by whole cells can get."""
+    return X.flags.aligned and all(stride % X.itemsize == 0 for stride in X.strides)
+
+
+def in_steps(X: Any) -> Any:
+    """X, or a copy where it is a field of a structured array, say, that the core cannot step in."""
+    return X.copy() if isinstance(X, np.ndarray) and not is_in_steps(X) else X
+
+
+def refuse_unreadable(X: check.MatrixLike, name: str) -> None:
+    """Refuse what would be read as other numbers than it means: masked entries and dates."""
+    check.refuse_masked(X, name)
+    if isinstance(getattr(X, "dtype", None), np.dtype) and X.dtype.names:
+        raise TypeError(
+            f"{name} is a structured array: give its columns as one array, by "
+            f"numpy.lib.recfunctions.structured_to_unstructured({name})"
+        )
+    found = _dates(X, name)
+    if found is not None:
+        place, dtype = found
+        since = "" if getattr(dtype, "kind", "M") == "m" else " - np.datetime64('2000-01-01')"
+        raise TypeError(
+            f"{place} holds dates or times ({dtype}). As numbers they depend on the unit, and "
+            "missing ones (NaT) have no number: convert them to numbers of one unit, for example "
+            f"days, ({place}{since}) / np.timedelta64(1, 'D')"
+        )
+
+
+def _dates(X: check.MatrixLike, name: str) -> tuple[str, Any] | None:
+    """Dates or times in X: the array or the column that has them, and their type."""
+    dtypes, columns = getattr(X, "dtypes", None), getattr(X, "columns", None)
+    if dtypes is None or columns is None:
+        dtype = getattr(X, "dtype", None)
+        return (name, dtype) if _is_temporal(dtype) else None
+    temporal = {dtype for dtype in set(dtypes) if _is_temporal(dtype)}
+    if not temporal:  # at once, since tables can have very many columns
+        return None
+    places = ((f"{name}[{column!r}]", dtype) for column, dtype in zip(columns, dtypes, strict=True))
+    return next(place for place in places if place[1] in temporal)
+
+
+def _is_temporal(dtype: Any) -> bool:
+    of_polars = getattr(dtype, "is_temporal", None)
+    return getattr(dtype, "kind", "") in ("M", "m") or bool(of_polars is not None and of_polars())

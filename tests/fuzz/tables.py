@@ -1,0 +1,97 @@
+"""Tables: what fit reads of a file, predict must read alike, and what is refused must be named."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from puforest.cli._scoring import match_columns, scored_batches
+from puforest.cli.tables import TextOptions, open_table, read_pu
+
+LABEL = "y"
+FEATURES = ("a", "b", "c")
+LONGEST_MESSAGE = 100_000
+BATCHES = (1, 7, 1000)
+DAMAGED = "is cut short or damaged"
+
+_FIT = "fit FILE --prior 0.5 --trees 2 --threads 1 --no-quality -o OUT/m.puf --force"
+_PREDICT = "predict IN/m.puf FILE -o OUT/s.csv --force"
+COMMANDS = (f"{_FIT} --label {LABEL}", _PREDICT)
+COMMANDS_OWN_LABEL = (_FIT, _PREDICT)
+
+
+class RefusedError(Exception):
+    """The file was refused as it should be."""
+
+
+def judge(path, options, rng):
+    """Read a table as fit and as predict do."""
+    text = TextOptions(**options.get("text", {}))
+    label = options.get("label")
+    n_rows = BATCHES[rng.integers(len(BATCHES))]
+    try:
+        fitted = refusing(path, lambda: fit_reads(path, text, label))
+    except RefusedError:
+        try:
+            refusing(path, lambda: predict_reads(path, text, label, None, n_rows))
+        except RefusedError:
+            return "refused"
+        return "refused by fit"
+    try:
+        X, labels = refusing(path, lambda: predict_reads(path, text, label, fitted.names, n_rows))
+    except RefusedError as error:
+        if DAMAGED in str(error.__cause__):
+            return "read by fit"  # pyarrow looks at some parts of a file only in small batches
+        raise AssertionError(f"fit reads what predict refuses: {error.__cause__}") from error
+    np.testing.assert_array_equal(X, fitted.X.astype(np.float64))
+    np.testing.assert_array_equal(fitted.rule.apply(labels), fitted.labelled)
+    return "read"
+
+
+def refusing(path: Path, read):
+    """What `read` returns; an error that names the file or the column is a `RefusedError`."""
+    try:
+        return read()
+    except (ValueError, OSError, MemoryError) as error:
+        message = str(error)
+        if not (path.name in message or "column" in message) or len(message) > LONGEST_MESSAGE:
+            raise
+        raise RefusedError from error
+
+
+def fit_reads(path, text, label):
+    source = open_table(path, format=None, text=text)
+    return read_pu(source, label=label, positive=None, features=[], drop=[])
+
+
+def predict_reads(path, text, label, names, n_rows):
+    """The features and the labels, batch by batch; without names, of what might be some."""
+    source = open_table(path, format=None, text=text)
+    label = label or source.label
+    if names is None:
+        names = [name for name in islice(source.names, 100) if name != label]
+    source.require([label], "--label")
+    model = Spy(names)
+    columns = match_columns(model, source, [label])
+    labels = []
+    for scored in scored_batches(model, source, columns, [label], n_rows):
+        assert len(scored.score) == scored.others.num_rows <= n_rows
+        labels.append(scored.others.column(label))
+    X = np.concatenate([np.empty((0, len(names))), *model.seen])
+    return X, pa.chunked_array(labels, type=source.types(names, [label])[0])
+
+
+class Spy:
+    """A model that keeps what it is asked about."""
+
+    def __init__(self, names):
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = len(names)
+        self.seen = []
+
+    def predict_proba(self, X):
+        self.seen.append(np.array(X))
+        return np.zeros((len(X), 2))
