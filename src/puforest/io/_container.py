@@ -1,7 +1,8 @@
 """The container: a safetensors file of one-dimensional arrays, and a text in its header.
 
-Files are read and written here. The safetensors library copies every array, writes to a temporary
-file under a name of its own, and reports a full disk as an error without a number.
+The safetensors library lays out the bytes. Files are opened here: that library writes to a
+temporary file under a name of its own, reports a full disk as an error without a number, and copies
+every array that it reads.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import save
 
 from puforest._files import written_whole
 from puforest.io._fields import Fields
@@ -29,12 +31,13 @@ MOST_HEADER_BYTES = 2**20
 
 LENGTH_BYTES = 8
 
-KEY = "puforest"  # the one key of the metadata
+# The one key of the metadata. safetensors orders keys at random: with one, the same model is the
+# same file, byte for byte.
+KEY = "puforest"
 
-# In the order of their arrays in a file, so that every array is aligned.
 DTYPES: dict[str, np.dtype[Any]] = {
-    "I64": np.dtype("<i8"),
     "F64": np.dtype("<f8"),
+    "I64": np.dtype("<i8"),
     "I32": np.dtype("<i4"),
     "U8": np.dtype("u1"),
 }
@@ -146,19 +149,6 @@ def _places(
 
 def write(path: Path, text: str, arrays: Arrays) -> None:
     """Write atomically: a file that was there stays until the new one is complete."""
-    codes = {dtype: code for code, dtype in DTYPES.items()}
-    order = list(DTYPES)
-    stored = [(codes[a.dtype.newbyteorder("<")], name, a) for name, a in arrays.items()]
-    stored.sort(key=lambda entry: (order.index(entry[0]), entry[1]))
-    header: dict[str, Any] = {"__metadata__": {KEY: text}}
-    end = 0
-    for code, name, array in stored:
-        begin, end = end, end + array.nbytes
-        header[name] = {"dtype": code, "shape": [len(array)], "data_offsets": [begin, end]}
-    raw = json.dumps(header, separators=(",", ":")).encode()
-    raw += b" " * (-len(raw) % 8)
-    with written_whole(path) as part, part.open("xb") as file:
-        file.write(len(raw).to_bytes(LENGTH_BYTES, "little"))
-        file.write(raw)
-        for code, _, array in stored:
-            file.write(np.ascontiguousarray(array, dtype=DTYPES[code]).data)
+    content = save(arrays, metadata={KEY: text})
+    with written_whole(path) as part:
+        part.write_bytes(content)
