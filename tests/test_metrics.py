@@ -338,13 +338,13 @@ def test_roc_curve_rises_where_estimates_do_not():
     assert_allclose(supervised.auc(fpr, tpr), area, atol=0.02)
 
 
-WITHOUT_PRIOR = ("detect_trivial", "lee_liu_score", "pu_recall_score")
+NEEDS_NO_PRIOR = ("detect_trivial", "lee_liu_score", "pu_recall_score")
 ENDINGS = ("_score", "_curve", "_rate", "_error", "_loss", "_report", "trivial")
 
 
 @pytest.mark.parametrize("name", [name for name in pu.__all__ if name.endswith(ENDINGS)])
 def test_no_rows_at_all(name):
-    prior = {} if name in WITHOUT_PRIOR else {"prior": 0.4}
+    prior = {} if name in NEEDS_NO_PRIOR else {"prior": 0.4}
     with pytest.raises(ValueError, match="y is empty, but needs two classes"):
         getattr(pu, name)([], [], **prior)
 
