@@ -15,9 +15,10 @@ from sklearn.preprocessing import StandardScaler
 
 from puforest import PUExtraTreeClassifier, PUExtraTreesClassifier, export
 from puforest.calibration import PUCalibratedClassifier
-from puforest.export import to_dot, to_onnx, to_text
+from puforest.export import dot_lines, text_lines, to_dot, to_onnx, to_text
 
 FUNCTIONS = [getattr(export, name) for name in export.__all__]
+OF_ONE_TREE = (to_text, to_dot, text_lines, dot_lines)
 EACH = pytest.mark.parametrize("function", FUNCTIONS, ids=export.__all__)
 
 
@@ -62,14 +63,14 @@ def test_calibrated_forests_only_as_onnx():
 def test_wrong_voting(function):
     model = fitted("extra-tree")
     model.voting = "loud"
-    if function in (to_text, to_dot):
-        assert "posterior" in function(model)
+    if function in OF_ONE_TREE:
+        assert "posterior" in "".join(function(model))
     else:
         with pytest.raises(ValueError, match="voting must be one of"):
             function(model)
 
 
-@pytest.mark.parametrize("function", [to_text, to_dot])
+@pytest.mark.parametrize("function", OF_ONE_TREE)
 @pytest.mark.parametrize(
     ("params", "error", "message"),
     [

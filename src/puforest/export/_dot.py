@@ -67,9 +67,8 @@ def to_dot(
     >>> print(picture[:14], picture.count("->"), "length <= 0.25" in picture)
     digraph tree { 2 True
     """
-    return "\n".join(
-        dot_lines(model, tree, max_depth=max_depth, feature_names=feature_names, digits=digits)
-    )
+    reader = Reader(fitted(model, "to_dot"), tree, max_depth, feature_names, digits)
+    return "\n".join(_lines(reader))
 
 
 def dot_lines(
@@ -101,7 +100,7 @@ def dot_lines(
     >>> next(dot_lines(tree))
     'digraph tree {'
     """
-    return _lines(Reader(fitted(model, "to_dot"), tree, max_depth, feature_names, digits))
+    return _lines(Reader(fitted(model, "dot_lines"), tree, max_depth, feature_names, digits))
 
 
 def _lines(reader: Reader) -> Iterator[str]:

@@ -70,9 +70,8 @@ def to_text(
     |-- length <= 0.25          0  0.5          0         0           2  0
     |-- length > 0.25         0.5  0.5          1         2           2  1
     """
-    return "\n".join(
-        text_lines(model, tree, max_depth=max_depth, feature_names=feature_names, digits=digits)
-    )
+    reader = Reader(fitted(model, "to_text"), tree, max_depth, feature_names, digits)
+    return "\n".join(_lines(reader))
 
 
 def text_lines(
@@ -104,7 +103,7 @@ def text_lines(
     >>> sum(1 for line in text_lines(tree))
     4
     """
-    return _lines(Reader(fitted(model, "to_text"), tree, max_depth, feature_names, digits))
+    return _lines(Reader(fitted(model, "text_lines"), tree, max_depth, feature_names, digits))
 
 
 def _lines(reader: Reader) -> Iterator[str]:
