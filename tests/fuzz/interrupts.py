@@ -110,7 +110,7 @@ def attack(times: int, seed: int, names: list[str], jobs: int) -> tuple[Counter[
 
         def one(case: tuple[Command, int, float]) -> str:
             command, number, share = case
-            after = share * known[command.name].seconds * 1.1
+            after = share * known[command.name].seconds * 1.4
             try:
                 return stop(command, inputs, known[command.name], number, after)
             except AssertionError as error:
