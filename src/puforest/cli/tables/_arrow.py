@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import lzma
 import zipfile
 import zlib
@@ -34,6 +35,7 @@ def naming(path: Path) -> Iterator[None]:
     except pa.ArrowException as error:
         raise ValueError(f"{path}: {error}") from error
     except (*DAMAGED, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
+        # A wrong place to go to within a file is an invalid argument.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise ValueError(f"{path} is cut short or damaged: {error}") from error

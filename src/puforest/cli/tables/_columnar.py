@@ -29,8 +29,12 @@ class _Columnar(Source):
         self._file = file
         with naming(path):
             self._open()
-        self.names = Names(self._schema.names)
-        self._types = dict(zip(self._schema.names, self._schema.types, strict=True))
+        try:
+            names = self._schema.names
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path} is damaged: the name of a column is no text") from error
+        self.names = Names(names)
+        self._types = dict(zip(names, self._schema.types, strict=True))
 
     def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Rows]:
         with naming(self.path):
