@@ -305,6 +305,28 @@ def test_other_arrays_are_named(tmp_path):
     assert source.kind == "NPZ, without its arrays weights"
 
 
+# Arrow
+
+
+def test_damaged_arrow_files(tmp_path, refused):
+    columns = {"name": X[:, 0], "text": [f"t{i}" for i in range(20)], "y": Y}
+    table = pa.table(columns)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    whole = sink.getvalue().to_pybytes()
+    path = tmp_path / "damaged.arrow"
+    path.write_bytes(whole.replace(b"name", b"na\xff\xff"))
+    assert f"{path} is damaged: a name in it is not UTF-8" in refused(path, "--label", "y")
+    # Offsets of text that point to where no text is, which pyarrow follows.
+    offsets = np.arange(3, dtype=np.int32) * 2
+    assert offsets.tobytes() in whole
+    path.write_bytes(whole.replace(offsets.tobytes(), np.int32([0, 2**30, 4]).tobytes()))
+    assert f"{path}: " in refused(path, "--label", "y")
+    path.write_bytes(b"FEA1" + whole)
+    assert "version 1" in refused(path, "--label", "y")
+
+
 # LIBSVM
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import lzma
 import zipfile
 import zlib
@@ -31,10 +32,13 @@ def naming(path: Path) -> Iterator[None]:
         yield
     except MemoryError as error:
         raise MemoryError(f"{path} does not fit into memory: {error}") from error
-    except (pa.ArrowException, UnicodeError) as error:
+    except UnicodeError as error:
+        raise ValueError(f"{path} is damaged: a name in it is not UTF-8 ({error})") from error
+    except pa.ArrowException as error:
         raise ValueError(f"{path}: {error}") from error
     except (*DAMAGED, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
+        # A wrong place to go to within a file is an invalid argument.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             if error.filename is not None:
                 raise
             raise OSError(error.errno, error.strerror, str(path)) from error
