@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import lzma
 import zipfile
 import zlib
@@ -34,8 +35,7 @@ def naming(path: Path) -> Iterator[None]:
     except (pa.ArrowException, UnicodeError) as error:
         raise ValueError(f"{path}: {error}") from error
     except (*DAMAGED, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            if error.filename is not None:
-                raise
+        # A wrong place to go to within a file is an invalid argument.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise ValueError(f"{path} is cut short or damaged: {error}") from error
