@@ -1,20 +1,14 @@
 """Tables that are damaged, absurd or huge: a right answer, or one line that names the file."""
 
-import io
-import time
-import zipfile
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from table_files import archive, declared, stored
 
 from puforest.cli._commands import run
 from puforest.cli.tables import TextOptions, label_rule, open_table, read_pu
-from puforest.cli.tables import _memory as memory_module
 from puforest.cli.tables import _text as text_module
-from puforest.cli.tables._names import Names, Numbered
-from puforest.io._trees import MOST_FEATURES
 
 FAST = ("--prior", "0.4", "--trees", "3", "--threads", "1", "--no-quality", "-q", "--force")
 Y = np.arange(20) % 2
@@ -81,6 +75,7 @@ def test_rows_that_are_too_long(tmp_path, monkeypatch, refused):
         ("a,b,y\n" + rows() + '1,"oops,1\n' + rows(), "2 values where the rows before have 3"),
         (f"a,{'b' * 200_000},y\n" + rows(), "a name of more than 131,072 characters"),
         ("a,b,y", "no rows"),
+        ("\n" * 70_000, "is empty"),
         ("a,b,y\r\n\r\n", "no rows"),
     ],
 )
@@ -126,6 +121,8 @@ def test_encodings_that_are_wrong_later(tmp_path, refused):
     (tmp_path / "t.csv").write_bytes(start + "1,größe,1\n".encode())
     said = refused(tmp_path / "t.csv", "--label", "y", "--encoding", "ascii")
     assert "t.csv is not text in ascii" in said
+    (tmp_path / "t.csv").write_bytes("\n\n".encode("utf-16"))
+    assert "is empty" in refused(tmp_path / "t.csv", "--label", "y", "--encoding", "utf-16")
 
 
 @pytest.mark.parametrize("decimal", ["ab", "", "5", "e", "-", '"', " "])
@@ -197,25 +194,6 @@ def test_types_that_are_no_labels(tmp_path, refused, labels, hint):
 
 
 # NPZ
-
-
-def archive(path, **members):
-    with zipfile.ZipFile(path, "w") as file:
-        for name, content in members.items():
-            file.writestr(f"{name}.npy", content)
-    return path
-
-
-def stored(array):
-    file = io.BytesIO()
-    np.save(file, array)
-    return file.getvalue()
-
-
-def declared(shape, data=b"", dtype="<f8"):
-    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode()
-    header += b" " * (-(len(header) + 11) % 64) + b"\n"
-    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
 
 
 @pytest.mark.parametrize("dtype", [">f8", ">f4", ">i2", "?", "<f2", "<u8"])
@@ -358,88 +336,3 @@ def test_libsvm_does_not_stand_for_names(tmp_path, capsys):
     predict = ["predict", model, str(tmp_path / "t.svm"), "-o", str(tmp_path / "s.csv")]
     assert run(predict) == 1
     assert "lacks 2 of the 2 columns" in capsys.readouterr().err
-
-
-# Sizes
-
-
-def test_sparse_files_of_many_columns(tmp_path, capsys):
-    """A few bytes must not take long: 134 s and 1 GB for these columns before."""
-    path, model = tmp_path / "t.svm", str(tmp_path / "m.puf")
-    path.write_text("1 1:1 500000:2\n0 1:2\n0 2:1\n1 3:1\n")
-    started = time.process_time()
-    assert run(["fit", str(path), "-o", model, *FAST]) == 0
-    assert run(["predict", model, str(path), "-o", str(tmp_path / "s.csv"), "-q"]) == 0
-    assert time.process_time() - started < 15
-
-
-def test_wide_tables(tmp_path):
-    """Work for a column must not grow with their number: 60 s for these before."""
-    n = 60_000
-    lines = [",".join(["y", *(f"c{i}" for i in range(n))])]
-    lines += [",".join([str(row % 2), *[str(row)] * n]) for row in range(12)]
-    (tmp_path / "t.csv").write_text("\n".join(lines))
-    data, model = str(tmp_path / "t.csv"), str(tmp_path / "m.puf")
-    started = time.process_time()
-    assert run(["fit", data, "--label", "y", "-o", model, *FAST]) == 0
-    assert run(["predict", model, data, "-o", str(tmp_path / "s.csv"), "-q"]) == 0
-    assert time.process_time() - started < 20
-
-
-def test_more_columns_than_a_model_takes(tmp_path, capsys, refused):
-    path = tmp_path / "t.svm"
-    path.write_text("1 1:1 50000000:2\n0 1:2\n0 2:1\n1 3:1\n")
-    started = time.process_time()
-    said = refused(path)
-    assert f"50,000,000 columns, but a model takes no more than {MOST_FEATURES:,}" in said
-    assert time.process_time() - started < 2
-    # Columns that are chosen, and those that a model knows, are read.
-    model = str(tmp_path / "m.puf")
-    chosen = ["--features", "1", "--features", "50000000"]
-    assert run(["fit", str(path), "-o", model, *FAST, *chosen]) == 0
-    assert run(["predict", model, str(path), "-o", str(tmp_path / "s.csv"), "-q"]) == 0
-    assert len((tmp_path / "s.csv").read_text().splitlines()) == 5
-
-
-def test_empty_arrays_of_many_columns(tmp_path, capsys, refused):
-    """Of 236 bytes, which took 48 s and 4 GB."""
-    path = archive(tmp_path / "t.npz", X=declared((0, 3 * 10**7)))
-    np.savez(tmp_path / "few.npz", X=X, y=Y, feature_names=np.array(["a", "b", "c"]))
-    assert run(["fit", str(tmp_path / "few.npz"), "-o", str(tmp_path / "m.puf"), *FAST]) == 0
-    started = time.process_time()
-    assert "no rows" in refused(path, "--label", "x7")
-    predict = ["predict", str(tmp_path / "m.puf"), str(path), "-o", str(tmp_path / "s.csv")]
-    assert run(predict) == 1
-    assert "x9 and 29,999,990 more" in capsys.readouterr().err
-    assert time.process_time() - started < 2
-
-
-@pytest.mark.parametrize("name", ["t.svm", "t.parquet", "t.npz"])
-def test_what_does_not_fit_is_refused_before_it_is_read(tmp_path, monkeypatch, refused, name):
-    monkeypatch.setattr(memory_module, "most_memory", lambda: 10**6)
-    path = tmp_path / name
-    label = ()
-    if name == "t.svm":
-        path.write_text("1 1:1 200000:2\n0 1:2\n" * 1000)
-    elif name == "t.npz":
-        np.savez_compressed(path, X=np.zeros((10**5, 4)), y=np.arange(10**5) % 2)
-    else:
-        pyarrow.parquet.write_table(pa.table({"a": np.zeros(10**6), "y": np.zeros(10**6)}), path)
-        label = ("--label", "y")
-    said = refused(path, *label)
-    assert f"{name}: " in said
-    assert "GB of memory, more than the 0.001 GB that there are" in said
-    assert "--features" in said
-
-
-def test_names_of_columns():
-    names = Numbered(["label"], "", range(1, 4))
-    assert list(names) == names[:] == ["label", "1", "2", "3"]
-    assert names[-1] == "3"
-    assert [names.times(name) for name in ("label", "0", "1", "01", "4", "", "x" * 5000)] == [
-        1, 0, 1, 0, 0, 0, 0,
-    ]  # fmt: skip
-    assert [names.place(name) for name in names] == [0, 1, 2, 3]
-    twice = Names(["a", "b", "a"])
-    assert (twice.times("a"), twice.times("c"), twice.place("b")) == (2, 0, 1)
-    assert twice.hold(["b", "c"]).tolist() == [True, False]

@@ -228,7 +228,7 @@ def test_a_signal_during_imports_is_one_line(tmp_path, number, code):
     # Many an import catches whatever comes, and would take an exception for a missing package.
     (tmp_path / "typer.py").write_text(
         "import pathlib, time\n"
-        "while True:\n"
+        "for _ in range(500):\n"
         "    try:\n"
         f"        pathlib.Path({str(tmp_path / 'begun')!r}).touch()\n"
         "        time.sleep(0.01)\n"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import ctypes
+import functools
 import io
 import os
 import resource
@@ -39,7 +40,7 @@ except ImportError:  # Pythons without their own tests
 OLD = b"the old one"
 
 # How others say that there is no memory: Python's compile() within Typer, and protobuf.
-OTHERS = ("error return without exception set", "Arena alloc failed")
+OTHERS = ("without exception set", "without setting an exception", "Arena alloc failed")
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ def by_program(name: str, output: str, line: str) -> Operation:
     return Operation(name, output, call)
 
 
+@functools.cache
 def rows_of(inputs: Path):
     table = np.loadtxt(inputs / "rows.csv", delimiter=",", skiprows=1)
     return table[:, 1:], table[:, 0].astype(int)

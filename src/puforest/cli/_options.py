@@ -32,7 +32,7 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help="Table with a column of labels: CSV (any delimiter, compressed or not), Parquet, "
-        "Arrow/Feather, LIBSVM or NPZ.",
+        "Arrow/Feather, LIBSVM or NPZ; - reads standard input.",
     ),
 ]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model written by puforest fit.")]

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ from puforest.cli.tables import (
     shown,
 )
 
+# An array without rows may have millions of columns, and take no space.
+MOST_NAMED = 1000
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -40,13 +44,16 @@ class Columns:
     absent : list of str
         Features that the file is silent about, which makes them 0.
     extra : list of str
-        Columns that the model does not know.
+        Columns that the model does not know, at most `MOST_NAMED` of them.
+    n_extra : int
+        Number of these columns.
     """
 
     features: list[str]
     places: NDArray[np.intp]
     absent: list[str]
     extra: list[str]
+    n_extra: int
 
 
 def match_columns(model: Any, source: Source, others: Sequence[str]) -> Columns:
@@ -68,8 +75,9 @@ def match_columns(model: Any, source: Source, others: Sequence[str]) -> Columns:
     features = [wanted[i] for i in places.tolist()]
     source.require(features, "feature")
     known = {*wanted, *others, source.label}
-    extra = [name for name in source.present if name not in known]
-    return Columns(features, places, absent, extra)
+    extra = (name for name in source.present if name not in known)
+    n_extra = len(source.present) - sum(map(source.present.times, known))
+    return Columns(features, places, absent, list(islice(extra, MOST_NAMED)), n_extra)
 
 
 def _by_place(model: Any, source: Source, others: Sequence[str]) -> list[str]:
@@ -165,4 +173,5 @@ def tell_columns(say: Say, columns: Columns, path: Path) -> None:
     if columns.absent:
         say.info(f"{path}: features that are 0 throughout: {shown(columns.absent)}")
     if columns.extra:
-        say.info(f"{path}: not used, as the model does not know it: {shown(columns.extra)}")
+        names = shown(columns.extra, n=columns.n_extra)
+        say.info(f"{path}: not used, as the model does not know it: {names}")

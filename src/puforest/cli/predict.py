@@ -124,6 +124,7 @@ def predict(
         "rows": rows,
         "called_positive": positive,
         "extra_columns": columns.extra,
+        "n_extra_columns": columns.n_extra,
         "absent_columns": columns.absent,
     }
 

@@ -115,10 +115,11 @@ def cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-def shown(names: Sequence[str], most: int = 10) -> str:
-    """The first names, for messages."""
+def shown(names: Sequence[str], most: int = 10, n: int | None = None) -> str:
+    """The first names, for messages; there are `n` of them if `names` are not all."""
+    n = len(names) if n is None else n
     some = ", ".join(map(cut, names[:most]))
-    return some if len(names) <= most else f"{some} and {len(names) - most:,} more"
+    return some if n <= most else f"{some} and {n - most:,} more"
 
 
 def duplicates(names: Sequence[str]) -> list[str]:

@@ -31,6 +31,8 @@ LARGEST_BLOCK = 2**28
 # Bytes to parse of each column at least, since every block costs some work for each.
 CELL = 2**10
 
+EMPTY = "is empty: there are no names and no rows"
+
 # What pyarrow says of a row, and of names, that do not fit into a block.
 TOO_LONG = ("straddles two block boundaries", "header is larger than block size")
 
@@ -113,7 +115,7 @@ class TextSource(Source):
         with self._naming(), unpacked(self._file) as (stream, _):
             raw = stream.read(HEAD)
             if not raw.strip(b"\xef\xbb\xbf \r\n\t"):
-                raise ValueError(f"{self.path} is empty: there are no names and no rows")
+                raise ValueError(f"{self.path} {EMPTY}")
             decoder = codecs.getincrementaldecoder(self._options.encoding)()
             return decoder.decode(raw).lstrip("\ufeff")
 
@@ -125,12 +127,14 @@ class TextSource(Source):
         with self._naming(), self._lines() as lines:
             rows = csv.reader(lines, delimiter=self._delimiter)
             try:
-                first = next(row for row in rows if row)
+                first = next((row for row in rows if row), None)
             except csv.Error as error:
                 raise ValueError(
                     f"{self.path} has a name of more than {csv.field_size_limit():,} characters "
                     "in its first line: is a quotation mark not closed?"
                 ) from error
+            if first is None:
+                raise ValueError(f"{self.path} {EMPTY}")
             if not self._options.header:
                 return [f"f{i}" for i in range(len(first))], 0
             if not any(line.strip("\r\n") for line in lines):
@@ -190,8 +194,8 @@ class TextSource(Source):
             return line_where(rows, lambda row: row[place : place + 1] == [cell])
 
     @contextmanager
-    def _open(self, places: Sequence[int]) -> Iterator[tuple[Any, Callable[[], int]]]:
-        """A reader of some columns as text; their names are their places, as names may be twice."""
+    def _open(self, types: dict[str, Any]) -> Iterator[tuple[Any, Callable[[], int]]]:
+        """A reader of some columns; they are called by their places, as names may be twice."""
         module = arrow("csv")
         read = module.ReadOptions(
             block_size=self._block,
@@ -200,10 +204,7 @@ class TextSource(Source):
             skip_rows=self._skipped,
         )
         parse = module.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
-        names = [str(i) for i in places]
-        convert = module.ConvertOptions(
-            column_types=dict.fromkeys(names, arrow().string()), include_columns=names
-        )
+        convert = module.ConvertOptions(column_types=types, include_columns=list(types))
         with (
             unpacked(self._file) as (stream, tell),
             module.open_csv(stream, read, parse, convert) as reader,
@@ -211,14 +212,16 @@ class TextSource(Source):
             yield reader, tell
 
     def _blocks(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Record batches of these columns, and of others, as text; their names are places."""
+        """Record batches of these columns as text, and then of the last one, as it may be."""
+        pa = arrow()
         size = self._file.stat().st_size
-        last = len(self.names) - 1
-        places = list(dict.fromkeys([*map(self.names.place, columns), last]))
+        last = str(len(self.names) - 1)
+        types = {str(self.names.place(name)): pa.string() for name in columns}
+        types.setdefault(last, pa.binary())
         given, finished = 0, self.n_rows == 0
         while not finished:
-            with self._growing(), self._open(places) as (reader, tell):
-                seen, end = 0, ""
+            with self._growing(), self._open(types) as (reader, tell):
+                seen, end = 0, b""
                 for block in reader:
                     seen += block.num_rows
                     # After an attempt with smaller blocks, those rows are known already.
@@ -226,13 +229,13 @@ class TextSource(Source):
                         yield block.slice(max(0, block.num_rows - (seen - given)))
                         given = seen
                         self.progress = tell() / size if size else 1.0
-                        end = block.column(str(last))[-1].as_py()
+                        end = block.column(last)[-1].as_buffer().to_pybytes()
                 self._require_closed(end)
                 finished = True
 
-    def _require_closed(self, end: str) -> None:
+    def _require_closed(self, end: bytes) -> None:
         """Refuse a quotation mark that makes all the lines after it one value, the last one."""
-        if "\n" not in end and "\r" not in end:
+        if b"\n" not in end and b"\r" not in end:
             return
         with self._lines() as lines:
             for line in lines:
