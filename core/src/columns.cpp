@@ -300,7 +300,7 @@ void store_by_row(Columns& columns, unsigned n_threads, const Poll& poll) {
     std::byte* const by_row = columns.memory->take(row_bytes * columns.n_rows + Lines::kPadding);
     columns.by_row = by_row;
 
-    const Kernels& loops = kernels();
+    const Kernels& loops = *columns.loops;
     const auto store = [&]<class CodeType>(std::size_t w, CodeType, std::size_t first,
                                            std::size_t last) {
         if (n_columns[w] == 0) return;

@@ -50,7 +50,7 @@ void Workset::copy(const Workset& source, const NodeRows& rows) {
         memory_ = allocate(capacity);
         capacity_ = capacity;
     }
-    const Kernels& loops = kernels();
+    const Kernels& loops = *columns.loops;
     RowPointers some;
     RowPointers next;
     next.fill(columns.by_row);

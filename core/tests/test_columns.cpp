@@ -14,17 +14,17 @@ namespace {
 // A column of one value has no codes: they would all be 0.
 std::vector<Code> codes_of(const Column& column, std::size_t n) {
     if (!column.varies()) return std::vector<Code>(n);
-    return column.visit([&](const auto* codes) { return std::vector<Code>(codes, codes + n); });
+    return column.visit(column.codes(),
+                        [&](const auto* codes) { return std::vector<Code>(codes, codes + n); });
 }
 
 std::size_t width_of(const Column& column) {
-    return column.visit([](const auto* codes) { return sizeof(*codes); });
+    return column.visit(column.codes(), [](const auto* codes) { return sizeof(*codes); });
 }
 
 Code code_by_row(const Columns& columns, std::size_t i, std::size_t j) {
     const std::byte* at = &columns.by_row[i * columns.row_bytes + columns.column[j].offset()];
-    return columns.column[j].visit(
-        [&](const auto* codes) { return Code{*reinterpret_cast<decltype(codes)>(at)}; });
+    return columns.column[j].visit(at, [](const auto* codes) { return Code{*codes}; });
 }
 
 std::vector<Row> first_rows(std::size_t n) {

@@ -41,8 +41,9 @@ void check_copy(const Workset& set, const Columns& columns, const Weights& weigh
             CHECK(set.weights().sample[group[k]] == weights.sample[original[i]]);
             for (FeatureId j = 0; j < columns.column.size(); ++j) {
                 if (!columns.column[j].varies()) continue;
-                const Code expected = columns.column[j].visit(
-                    [&](const auto* codes) -> Code { return codes[original[i]]; });
+                const Column& column = columns.column[j];
+                const Code expected = column.visit(
+                    column.codes(), [&](const auto* codes) -> Code { return codes[original[i]]; });
                 CHECK(expected ==
                       set.visit(j, [&](const auto* codes) -> Code { return codes[group[k]]; }));
             }

@@ -33,8 +33,7 @@ class Builder {
 public:
     Builder(const Columns& columns, WorksetPool& pool, const TrainParams& params,
             std::uint32_t tree, const StopFlag& stop)
-        : columns_(columns),
-          pool_(pool),
+        : pool_(pool),
           sets_(pool.take()),
           params_(params),
           stop_(stop),
@@ -197,7 +196,6 @@ private:
         return static_cast<NodeId>(tree_.total.size() - 1);
     }
 
-    const Columns& columns_;
     WorksetPool& pool_;
     Worksets sets_;
     const TrainParams& params_;

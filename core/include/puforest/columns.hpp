@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "puforest/kernels.hpp"
 #include "puforest/memory.hpp"
 #include "puforest/parallel.hpp"
 #include "puforest/types.hpp"
@@ -26,15 +27,10 @@ struct Columns;
 
 class Column {
 public:
-    // Call `use(const CodeType*)` with the codes, by row position; the column must vary.
+    // Call `use(const CodeType*)` with `codes`, which are those of this column wherever they are
+    // kept; it must vary.
     template <class Use>
-    decltype(auto) visit(Use&& use) const {
-        return visit_at(codes_, use);
-    }
-
-    // The same for codes of this column that stand elsewhere.
-    template <class Use>
-    decltype(auto) visit_at(const std::byte* codes, Use&& use) const {
+    decltype(auto) visit(const std::byte* codes, Use&& use) const {
         switch (width_) {
             case 1: return use(reinterpret_cast<const std::uint8_t*>(codes));
             case 2: return use(reinterpret_cast<const std::uint16_t*>(codes));
@@ -42,6 +38,7 @@ public:
         }
     }
 
+    // By row position.
     const std::byte* codes() const { return codes_; }
 
     // Bytes per code: 1, 2 or 4, or 0 if there are none.
@@ -99,6 +96,8 @@ struct Columns {
     std::size_t row_bytes = 0;
     // Within a row, codes of four bytes end here, then those of two, then those of one.
     std::array<std::uint32_t, 3> width_ends{};
+    // Chosen here, once for all that a fit does with the codes.
+    const Kernels* loops = &kernels();
     std::unique_ptr<Arena> memory = std::make_unique<Arena>();  // of all codes
 };
 

@@ -69,7 +69,7 @@ public:
     template <class Use>
     decltype(auto) visit(FeatureId feature, Use&& use) const {
         const Column& column = columns_->column[feature];
-        return column.visit_at(codes_of(column), use);
+        return column.visit(codes_of(column), use);
     }
 
     // Ask for the first codes of a column; from there on the processor guesses what comes.

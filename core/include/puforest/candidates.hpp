@@ -1,0 +1,73 @@
+// Which candidates a node tries: features, and thresholds between two values. Drawing only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "puforest/compiler.hpp"
+#include "puforest/rng.hpp"
+#include "puforest/types.hpp"
+
+namespace puforest {
+
+// A threshold in [low, high), both finite, at the fraction `u` of the way; safe where the
+// difference overflows and where rounding would reach `high`.
+inline double threshold_between(double low, double high, double u) {
+    const double width = high - low;
+    const double t =
+        width <= std::numeric_limits<double>::max() ? low + u * width : low * (1 - u) + high * u;
+    return t >= low && t < high ? t : low;
+}
+
+// Draws the features of a node without replacement, from the random stream of its key.
+class FeatureDraw {
+public:
+    // Features are drawn from this list, which `finish` restores.
+    void start(std::span<FeatureId> features, std::uint64_t key) {
+        features_ = features;
+        rng_ = Rng(key);
+        n_drawn_ = 0;
+        if (place_.size() < features.size()) place_.resize(features.size());
+    }
+
+    // The next feature, if any is left.
+    PUFOREST_INLINE std::optional<FeatureId> next() {
+        if (n_drawn_ == features_.size()) return std::nullopt;
+        const std::size_t i = n_drawn_++;
+        const std::size_t j = i + rng_.below(features_.size() - i);
+        place_[i] = j;
+        std::swap(features_[i], features_[j]);
+        return features_[i];
+    }
+
+    // What `next` will return after `n` calls of `uniform`.
+    std::optional<FeatureId> peek(std::uint32_t n) const {
+        if (n_drawn_ == features_.size()) return std::nullopt;
+        Rng rng = rng_;
+        rng.skip(n);
+        return features_[n_drawn_ + rng.below(features_.size() - n_drawn_)];
+    }
+
+    // Uniform on [0, 1), for a threshold of the feature drawn last.
+    double uniform() { return rng_.uniform(); }
+
+    // Put the list back in its order.
+    void finish() {
+        for (; n_drawn_ > 0; --n_drawn_) {
+            std::swap(features_[n_drawn_ - 1], features_[place_[n_drawn_ - 1]]);
+        }
+    }
+
+private:
+    std::span<FeatureId> features_;
+    Rng rng_{0};
+    std::size_t n_drawn_ = 0;
+    std::vector<std::size_t> place_;  // where the i-th drawn feature was
+};
+
+}  // namespace puforest

@@ -1,0 +1,281 @@
+// What the rows of a node weigh on either side of a threshold. Reading only: ranges, counts and
+// histograms of parts of the rows can be merged into those of all.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "puforest/compiler.hpp"
+#include "puforest/kernels.hpp"
+#include "puforest/masses.hpp"
+#include "puforest/types.hpp"
+#include "puforest/workset.hpp"
+
+namespace puforest {
+
+// A place between two neighboring codes of a node.
+struct Cut {
+    Code below;
+    Code above;
+};
+
+// All places where a feature can cut a node, and what is on the left of each.
+template <class Stats>
+struct Cuts {
+    std::span<const Cut> place;
+    std::span<const Stats> left;
+};
+
+// The codes of the node's rows: the whole column of the workset under a mask, or a buffer of
+// just those rows without one. Those of labelled rows come before `unlabelled_begin`.
+template <class CodeType>
+struct NodeCodes {
+    const CodeType* codes;
+    const std::uint8_t* mask;
+    std::size_t unlabelled_begin;
+    std::size_t size;
+};
+
+template <class Stats>
+class NodeScan {
+public:
+    explicit NodeScan(const Kernels& loops) : loops_(loops) {}
+
+    // Turn to the rows of a node. `few_thresholds`: each feature is asked for a few thresholds,
+    // not for all cuts.
+    PUFOREST_INLINE void start(const Workset& set, const NodeRows& rows, bool few_thresholds) {
+        set_ = &set;
+        rows_ = rows;
+        // Counts of rows that are each there once can be taken from the column as it is.
+        masked_ = std::is_same_v<Stats, Counts> && few_thresholds && set.distinct() &&
+                  set.extent() <= kPositionsPerRow * rows.size();
+        if (masked_) make_mask();
+    }
+
+    // Ask for the codes of a feature that will be read soon.
+    void prefetch(FeatureId feature) const { set_->prefetch(feature); }
+
+    // Call `use(const NodeCodes<CodeType>&)` with the codes of a feature that varies in the fit.
+    template <class Use>
+    decltype(auto) visit(FeatureId feature, Use&& use) {
+        return set_->visit(feature, [&](const auto* column) { return use(fetch(column)); });
+    }
+
+    template <class CodeType>
+    PUFOREST_INLINE CodeRange range(const NodeCodes<CodeType>& here) const {
+        const KernelsOf<CodeType>& loops = loops_.template of<CodeType>();
+        return here.mask ? loops.masked_range(here.codes, here.mask, here.size)
+                         : loops.range(here.codes, here.size);
+    }
+
+    // What the rows with codes of at most `code` weigh.
+    template <class CodeType>
+    Stats left_of(const NodeCodes<CodeType>& here, Code code) const {
+        if constexpr (std::is_same_v<Stats, Counts>) {
+            const KernelsOf<CodeType>& loops = loops_.template of<CodeType>();
+            const auto count = [&](std::size_t begin, std::size_t end) {
+                const CodeType* const codes = here.codes + begin;
+                return here.mask ? loops.masked_count(codes, here.mask + begin, end - begin, code)
+                                 : loops.count(codes, end - begin, code);
+            };
+            return {count(0, here.unlabelled_begin), count(here.unlabelled_begin, here.size)};
+        } else {
+            Stats left;
+            for_each_row([&](std::size_t i, Row row, bool labelled) {
+                if (here.codes[i] <= code) left.add(row, labelled, set_->weights());
+            });
+            return left;
+        }
+    }
+
+    // All cuts of a feature; none if it is constant here. They last until the next call.
+    Cuts<Stats> cuts(FeatureId feature) {
+        return set_->visit(feature, [&](const auto* column) { return cut_codes(column); });
+    }
+
+private:
+    void make_mask() {
+        mask_.assign(set_->extent(), 0);
+        for (const Row row : rows_.labelled) mask_[row] = 255;
+        for (const Row row : rows_.unlabelled) mask_[row] = 255;
+    }
+
+    template <class CodeType>
+    PUFOREST_INLINE NodeCodes<CodeType> fetch(const CodeType* column) {
+        if (masked_) return {column, mask_.data(), set_->unlabelled_begin(), set_->extent()};
+        const std::size_t n = rows_.size();
+        if (buffer_.size() < n * sizeof(CodeType)) buffer_.resize(n * sizeof(CodeType));
+        auto* const codes = reinterpret_cast<CodeType*>(buffer_.data());
+        for_each_row([&](std::size_t i, Row row, bool) { codes[i] = column[row]; });
+        return {codes, nullptr, rows_.labelled.size(), n};
+    }
+
+    template <class CodeType>
+    Cuts<Stats> cut_codes(const CodeType* column) {
+        n_cuts_ = 0;
+        left_ = Stats{};
+        if constexpr (std::is_same_v<Stats, Counts> && sizeof(CodeType) == 1) {
+            if (rows_.size() >= kManyRows) {
+                cut_bytes(column);
+                return found_cuts();
+            }
+        }
+        const NodeCodes<CodeType> here = fetch(column);
+        const CodeRange codes = range(here);
+        if (codes.low == codes.high) return {};
+        const std::size_t n = rows_.size();
+        const std::size_t n_bins = std::size_t{codes.high} - codes.low + 1;
+        reserve_cuts(std::min(n, n_bins));
+        // Sums depend on the order of adding up, so for them the limit is part of the result.
+        const bool few_bins = n_bins <= kBinsPerRow * n;
+        if (few_bins || (std::is_same_v<Stats, Counts> && n_bins <= kMostBins)) {
+            cut_bins(here.codes, codes.low, n_bins);
+        } else {
+            cut_sorted(here.codes);
+        }
+        return found_cuts();
+    }
+
+    Cuts<Stats> found_cuts() const {
+        return {{cuts_.data(), n_cuts_}, {left_of_cut_.data(), n_cuts_}};
+    }
+
+    // One pass fills a bin for each code, and marks it unless most bins are filled anyway.
+    template <class CodeType>
+    void cut_bins(const CodeType* here, Code low, std::size_t n_bins) {
+        if (bins_.size() < n_bins) bins_.resize(n_bins);
+        const bool dense = n_bins <= rows_.size();
+        const std::size_t n_words = (n_bins + 63) / 64;
+        if (marks_.size() < n_words) marks_.resize(n_words);
+        for_each_row([&](std::size_t i, Row row, bool labelled) {
+            const std::size_t bin = here[i] - low;
+            bins_[bin].add(row, labelled, set_->weights());
+            if (!dense) marks_[bin / 64] |= std::uint64_t{1} << bin % 64;
+        });
+        const auto empty = [&](std::size_t bin) {
+            add_cut_before(low + static_cast<Code>(bin), bins_[bin]);
+            bins_[bin] = Stats{};
+        };
+        if (dense) {
+            for (std::size_t bin = 0; bin < n_bins; ++bin) {
+                if (bins_[bin].rows() > 0) empty(bin);
+            }
+        } else {
+            for (std::size_t word = 0; word < n_words; ++word) {
+                for (std::uint64_t left = marks_[word]; left != 0; left &= left - 1) {
+                    empty(64 * word + static_cast<std::size_t>(std::countr_zero(left)));
+                }
+                marks_[word] = 0;
+            }
+        }
+    }
+
+    // Where there are too many codes for bins, sort the rows by them.
+    template <class CodeType>
+    void cut_sorted(const CodeType* here) {
+        sorted_.clear();
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            sorted_.push_back(std::uint64_t{here[i]} << 32 | i);
+        }
+        std::sort(sorted_.begin(), sorted_.end());
+        const std::size_t n_labelled = rows_.labelled.size();
+        for (const std::uint64_t item : sorted_) {
+            const auto code = static_cast<Code>(item >> 32);
+            const std::size_t i = item & 0xffffffffu;
+            const bool labelled = i < n_labelled;
+            Stats one;
+            one.add(labelled ? rows_.labelled[i] : rows_.unlabelled[i - n_labelled], labelled,
+                    set_->weights());
+            add_cut_before(code, one);
+        }
+    }
+
+    // The same for many rows of a column of bytes: straight from the column into bins, in turn
+    // into several sets of them, since the next addition to a bin has to wait for the last one.
+    void cut_bytes(const std::uint8_t* column)
+        requires std::is_same_v<Stats, Counts>
+    {
+        constexpr std::size_t kSets = 4;
+        using Bins = std::array<std::array<std::uint32_t, 256>, kSets>;
+        const auto count = [column](std::span<const Row> rows) {
+            Bins bins{};
+            std::size_t i = 0;
+            for (; i + kSets <= rows.size(); i += kSets) {
+                for (std::size_t set = 0; set < kSets; ++set) ++bins[set][column[rows[i + set]]];
+            }
+            for (; i < rows.size(); ++i) ++bins[0][column[rows[i]]];
+            for (std::size_t set = 1; set < kSets; ++set) {
+                for (std::size_t bin = 0; bin < 256; ++bin) bins[0][bin] += bins[set][bin];
+            }
+            return bins[0];
+        };
+        const auto labelled = count(rows_.labelled);
+        const auto unlabelled = count(rows_.unlabelled);
+        reserve_cuts(labelled.size());
+        for (Code code = 0; code < labelled.size(); ++code) {
+            const Counts here{labelled[code], unlabelled[code]};
+            if (here.rows() > 0) add_cut_before(code, here);
+        }
+    }
+
+    void reserve_cuts(std::size_t most) {
+        if (cuts_.size() >= most) return;
+        left_of_cut_.resize(most);
+        cuts_.resize(most);  // last, since its size stands for both
+    }
+
+    // Called with ascending codes, and what the rows of each weigh.
+    void add_cut_before(Code code, const Stats& some) {
+        if (left_.rows() > 0 && code != last_code_) {
+            cuts_[n_cuts_] = {last_code_, code};
+            left_of_cut_[n_cuts_++] = left_;
+        }
+        left_ += some;
+        last_code_ = code;
+    }
+
+    // use(position in the node, row, is labelled)
+    template <class Use>
+    PUFOREST_INLINE void for_each_row(Use&& use) const {
+        const std::size_t n_labelled = rows_.labelled.size();
+        for (std::size_t i = 0; i < n_labelled; ++i) use(i, rows_.labelled[i], true);
+        for (std::size_t i = 0; i < rows_.unlabelled.size(); ++i) {
+            use(n_labelled + i, rows_.unlabelled[i], false);
+        }
+    }
+
+    // Reading a whole column under a mask wins over picking the node's rows while there are at
+    // most this many positions for each of them.
+    static constexpr std::size_t kPositionsPerRow = 16;
+
+    // Bins win over sorting while there are at most this many for each row, and for counts,
+    // where empty ones cost nothing, up to this many in all.
+    static constexpr std::size_t kBinsPerRow = 4;
+    static constexpr std::size_t kMostBins = std::size_t{1} << 16;
+
+    // As many rows as make clearing 256 bins worthwhile.
+    static constexpr std::size_t kManyRows = 256;
+
+    const Kernels& loops_;
+    const Workset* set_ = nullptr;
+    NodeRows rows_;
+    bool masked_ = false;
+    std::vector<std::uint8_t> mask_;
+    std::vector<std::byte> buffer_;
+    std::vector<Stats> bins_;           // empty between searches
+    std::vector<std::uint64_t> marks_;  // a bit for each bin that is not
+    std::vector<std::uint64_t> sorted_;
+    std::vector<Cut> cuts_;
+    std::vector<Stats> left_of_cut_;
+    std::size_t n_cuts_ = 0;
+    Stats left_;          // of the cut being made
+    Code last_code_ = 0;  // the highest code in it
+};
+
+}  // namespace puforest
