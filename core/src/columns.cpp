@@ -379,6 +379,7 @@ Columns encode(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t 
     };
     const std::size_t n_workers = std::min<std::size_t>(n_blocks, std::max(1u, n_threads));
     run_tasks(n_workers, n_threads, encode_blocks, poll);
+    for (const Column& column : result.column) result.varies.push_back(column.varies());
     store_by_row(result, n_threads, poll);
     return result;
 }

@@ -90,6 +90,7 @@ private:
 
 struct Columns {
     std::vector<Column> column;
+    std::vector<bool> varies;      // by column; small beside `column`, where millions are constant
     std::uint32_t n_labelled = 0;  // positions [0, n_labelled) are the labelled rows
     std::uint32_t n_rows = 0;
     const std::byte* by_row = nullptr;  // row_bytes a row, column j at column[j].offset()

@@ -53,10 +53,9 @@ public:
             const auto feature = draw_.next();
             if (!feature) break;
             // The codes of the feature that comes next if this one is not constant.
-            if (const auto next = draw_.peek(random ? params_.n_thresholds : 0)) {
-                scan_.prefetch(*next);
-            }
-            if (columns_.column[*feature].varies() &&
+            const auto next = draw_.peek(random ? params_.n_thresholds : 0);
+            if (next && columns_.varies[*next]) scan_.prefetch(*next);
+            if (columns_.varies[*feature] &&
                 (random ? propose_random(*feature, stop) : propose_all(*feature))) {
                 ++proposed;
             } else {
