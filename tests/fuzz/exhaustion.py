@@ -64,7 +64,7 @@ def by_program(name: str, output: str, line: str) -> Operation:
             errors = [text for text in said.getvalue().splitlines() if text.startswith("error: ")]
             assert code == 1, code
             assert len(errors) == 1, said.getvalue()
-            kind = MemoryError if "memory" in errors[0] or "allocate" in errors[0] else OSError
+            kind = MemoryError if "memory" in errors[0] else OSError
             raise kind(errors[0])
 
     return Operation(name, output, call)
