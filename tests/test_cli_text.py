@@ -15,6 +15,7 @@ import pyarrow.csv
 import pytest
 
 import puforest
+from puforest.cli._app import message_of
 from puforest.cli._commands import run, show_traceback
 from puforest.cli._say import LONGEST, one_line, safe
 
@@ -130,6 +131,13 @@ def test_long_cells_and_names_are_cut(folder, tmp_path, capsys, blobs):
         assert len(said) < 6 * LONGEST
         if arguments[0] != "export":
             assert len(printed) < 6 * LONGEST
+
+
+def test_errors_about_memory_say_so():
+    assert message_of(MemoryError()) == "there is not enough memory"
+    assert message_of(MemoryError("malloc of 9")) == "there is not enough memory: malloc of 9"
+    assert message_of(MemoryError("a.npz does not fit into memory")).startswith("a.npz")
+    assert message_of(ValueError()) == "ValueError()"
 
 
 def test_what_is_cut_keeps_its_way_out():

@@ -65,7 +65,7 @@ def write_inputs(folder: Path, n: int = 2000) -> None:
     pyarrow.csv.write_csv(table, folder / "rows.csv")
     fit = next(command for command in COMMANDS if command.name == "fit")
     arguments = [*fit.arguments(folder, folder), "--no-quality", "-q"]
-    subprocess.run([*PROGRAM, *arguments], check=True)
+    subprocess.run([*PROGRAM, *arguments], check=True, env=environment())
 
 
 def environment() -> dict[str, str]:

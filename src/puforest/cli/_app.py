@@ -125,8 +125,7 @@ def _add(examples: Sequence[str], run: Run) -> Run:
         except USER_ERRORS as error:
             if debug:
                 raise
-            unsaid = "there is not enough memory" if isinstance(error, MemoryError) else repr(error)
-            fail(str(error) or unsaid)
+            fail(message_of(error))
             raise typer.Exit(EXIT_ERROR) from error
 
     wrapped.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
@@ -145,6 +144,14 @@ def _help(run: Run, examples: Sequence[str]) -> str:
     lines = [escape(" ".join(paragraph.split())) for paragraph in paragraphs]
     shown = "\n".join(f"  {escape(example)}" for example in examples)
     return "\n\n".join([*lines, f"[bold]Examples[/bold]\n{shown}"])
+
+
+def message_of(error: Exception) -> str:
+    """What an error says; one about memory says so, whoever ran out of it."""
+    message = str(error)
+    if isinstance(error, MemoryError) and "memory" not in message:
+        return f"there is not enough memory{': ' if message else ''}{message}"
+    return message or repr(error)
 
 
 def fail(message: str) -> None:

@@ -32,11 +32,9 @@ def naming(path: Path) -> Iterator[None]:
         yield
     except MemoryError as error:
         raise MemoryError(f"{path} does not fit into memory: {error}") from error
-    except UnicodeError as error:
-        raise ValueError(f"{path} is damaged: a name in it is not UTF-8 ({error})") from error
     except pa.ArrowException as error:
         raise ValueError(f"{path}: {error}") from error
-    except (*DAMAGED, OSError) as error:
+    except (*DAMAGED, UnicodeError, OSError) as error:
         # A wrong place to go to within a file is an invalid argument.
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             if error.filename is not None:
