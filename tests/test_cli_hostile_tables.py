@@ -138,7 +138,7 @@ def test_delimiters_that_cannot_be(tmp_path, refused):
         said = refused(tmp_path / "t.csv", "--label", "y", "--delimiter", delimiter)
         assert f"--delimiter {delimiter!r} must be one character" in said
     said = refused(tmp_path / "t.csv", "--label", "y", "--decimal", ",")
-    assert "',', which cannot be the decimal point as well" in said
+    assert "',', which cannot also be the decimal point" in said
 
 
 # Labels

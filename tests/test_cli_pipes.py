@@ -74,7 +74,7 @@ def test_every_format_comes_through_a_pipe(tmp_path, capsys, kept, piped, name):
     fit = ["fit", piped(content), *label, "--format", name, "-o", model, *FAST]
     assert run([*fit, "--json"]) == 0
     read_as = json.loads(capsys.readouterr().out)["format"]
-    assert read_as.endswith(f", {len(content):,} bytes through a pipe")
+    assert read_as.endswith(f", {len(content):,} bytes")
     out = str(tmp_path / "s.csv")
     assert run(["predict", model, piped(content, "p"), "--format", name, "-o", out, "-q"]) == 0
     assert len((tmp_path / "s.csv").read_text().splitlines()) == 41

@@ -211,7 +211,7 @@ def test_decimal_commas_are_noticed(fitted, tmp_path, capsys):
     fitted(tmp_path / "t.csv", "--decimal", ",")
     assert run([*predict, "-q", "-o", str(tmp_path / "s.csv")]) == 1
     said = capsys.readouterr().err
-    assert "t.csv, line 2: the column b holds '0,5', which is no number" in said
+    assert "t.csv, line 2: the column b holds '0,5', which is not a number" in said
     assert "--decimal ," in said
 
 
@@ -225,7 +225,7 @@ def test_text_among_numbers_is_found(fitted, tmp_path, capsys, packed):
     predict = ["predict", str(tmp_path / "model.puf"), str(tmp_path / packed), "-q", "-o"]
     assert run([*predict, str(tmp_path / "s.csv")]) == 1
     said = capsys.readouterr().err
-    assert f"{packed}, line 19: the column a holds 'oops', which is no number" in said
+    assert f"{packed}, line 19: the column a holds 'oops', which is not a number" in said
     assert "--drop a" in said
     report = ["report", *predict[1:3], "--label", "y", "-o", str(tmp_path / "r.html")]
     assert run(report) == 1

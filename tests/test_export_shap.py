@@ -55,7 +55,7 @@ def test_extreme_shapes(make):
 
 
 def test_trees_that_are_too_deep_for_shap_are_refused():
-    with pytest.raises(ValueError, match=r"a tree of 10,001 splits .* max_depth=10_000 or less"):
+    with pytest.raises(ValueError, match=r"a tree of depth 10,001, .* max_depth=10_000 or less"):
         to_shap(chain(10_001))
 
 

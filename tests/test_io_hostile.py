@@ -133,10 +133,10 @@ def test_any_cut_file_is_refused(tree, folder):
 
 
 def test_what_is_no_file(folder):
-    with pytest.raises(ValueError, match="no regular file"):
+    with pytest.raises(ValueError, match="not a regular file"):
         load_model(folder)
     os.mkfifo(folder / "pipe")
-    with pytest.raises(ValueError, match="no regular file"):
+    with pytest.raises(ValueError, match="not a regular file"):
         load_model(folder / "pipe")
 
 

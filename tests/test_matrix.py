@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from numpy.lib.recfunctions import structured_to_unstructured
 from numpy.testing import assert_array_equal
@@ -62,6 +63,10 @@ DATES = {
     "column with NaT": (frame(b=1, when=with_gap(DAYS)), r"X\['when'\] holds"),
     "columns": (frame()[[]].assign(x=DAYS, y=DAYS, z=DAYS), r"X\['x'\] holds"),
     "time zone": (frame(t=pd.Series(DAYS).dt.tz_localize("UTC"), b=1), r"X\['t'\] holds"),
+    "list of dates": ([[day, day] for day in with_gap(DAYS)], "X holds"),
+    "list of arrays": (list(DAYS[:, np.newaxis]), "X holds"),
+    "objects": (np.array([[np.datetime64("NaT")], *[[1.0]] * 59], dtype=object), "X holds"),
+    "pyarrow": (pa.table({"when": with_gap(DAYS)}), "X holds"),
     "polars": (pl.DataFrame({"a": X[:, 0], "b": 1.0, "when": DAYS}), r"X\['when'\] holds"),
 }
 
@@ -100,6 +105,13 @@ def masked(values):
 def test_masked_entries_are_refused_by_all_that_read_tables(reader):
     with pytest.raises(ValueError, match=r"has masked entries \(6, the first is X\w*\[5, 0\]\)"):
         READERS[reader](masked(X))
+
+
+def test_masked_rows_of_a_list_are_refused():
+    with pytest.raises(
+        ValueError, match=r"X\[5\] has masked entries \(3, the first is X\[5\]\[0\]"
+    ):
+        PUDecisionTreeClassifier(prior=0.4).fit(list(masked(X)), Y)
 
 
 def test_masked_labels_and_weights_are_refused():

@@ -1,5 +1,6 @@
 """Networks on PU risks: what they learn, and that a killed run goes on to the same result."""
 
+import copy
 import pickle
 import sys
 from functools import partial
@@ -20,6 +21,7 @@ from puforest.risk import loss_value
 torch = pytest.importorskip("torch")
 
 from puforest.baselines.neural._batches import batches  # noqa: E402
+from puforest.baselines.neural._net_training import NetTraining  # noqa: E402
 from puforest.baselines.neural._risk import MARGINS, PURisk  # noqa: E402
 
 
@@ -339,6 +341,23 @@ def test_partial_fit_goes_on():
         model.partial_fit(X, 2 * labelled)
     with pytest.raises(ValueError, match="only one class"):
         model.partial_fit(X[:5], labelled[:5])
+
+
+def test_an_interrupted_partial_fit_leaves_the_network(monkeypatch):
+    X, labelled, _ = clouds()
+    model = PUNetClassifier(0.4, architecture=small, batch_size=200, random_state=0)
+    before = copy.deepcopy(model.partial_fit(X, labelled))
+    trained = NetTraining.epoch
+
+    def interrupted(self, epoch):
+        trained(self, epoch)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(NetTraining, "epoch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X, labelled)
+    assert_same_weights(model, before)
+    assert model.history_ == before.history_
 
 
 # Self-PU

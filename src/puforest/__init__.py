@@ -20,12 +20,12 @@ __all__ = [
 ]
 
 # Imported when first used: the command line takes over signals before that, and starts at once.
-_MODULES = {
-    "PUDecisionTreeClassifier": "tree",
-    "PUExtraTreeClassifier": "tree",
-    "PUExtraTreesClassifier": "forest",
-    "PURandomForestClassifier": "forest",
-    "load": "io",
+_PLACES = {
+    "PUDecisionTreeClassifier": "tree.PUDecisionTreeClassifier",
+    "PUExtraTreeClassifier": "tree.PUExtraTreeClassifier",
+    "PUExtraTreesClassifier": "forest.PUExtraTreesClassifier",
+    "PURandomForestClassifier": "forest.PURandomForestClassifier",
+    "load": "io.load_model",
 }
 _SUBMODULES = {
     "baselines",
@@ -52,9 +52,9 @@ def __getattr__(name: str) -> object:
         return import_module(f"puforest.{name}")
     if name == "__version__":
         value: object = import_module("importlib.metadata").version("puforest")
-    elif name in _MODULES:
-        module = import_module(f"puforest.{_MODULES[name]}")
-        value = getattr(module, "load_model" if name == "load" else name)
+    elif name in _PLACES:
+        module, attribute = _PLACES[name].split(".")
+        value = getattr(import_module(f"puforest.{module}"), attribute)
     else:
         raise AttributeError(f"module 'puforest' has no attribute {name!r}")
     globals()[name] = value

@@ -93,13 +93,28 @@ def _dates(X: check.MatrixLike, name: str) -> tuple[str, Any] | None:
     """Dates or times in X: the array or the column that has them, and their type."""
     dtypes, columns = getattr(X, "dtypes", None), getattr(X, "columns", None)
     if dtypes is None or columns is None:
-        dtype = getattr(X, "dtype", None)
-        return (name, dtype) if _is_temporal(dtype) else None
+        return _dates_of_array(X if hasattr(X, "dtype") else _as_array(X), name)
     temporal = {dtype for dtype in set(dtypes) if _is_temporal(dtype)}
     if not temporal:  # at once, since tables can have very many columns
         return None
     places = ((f"{name}[{column!r}]", dtype) for column, dtype in zip(columns, dtypes, strict=True))
     return next(place for place in places if place[1] in temporal)
+
+
+def _as_array(X: check.MatrixLike) -> Any:
+    """Lists and tables of other libraries, as NumPy would read them."""
+    try:
+        return np.asarray(X)
+    except ValueError:  # rows of different lengths, which the checks to come explain
+        return None
+
+
+def _dates_of_array(array: Any, name: str) -> tuple[str, Any] | None:
+    dtype = getattr(array, "dtype", None)
+    if getattr(dtype, "kind", "") == "O":
+        scalars = (np.datetime64, np.timedelta64)
+        dtype = next((cell.dtype for cell in np.ravel(array) if isinstance(cell, scalars)), None)
+    return (name, dtype) if _is_temporal(dtype) else None
 
 
 def _is_temporal(dtype: Any) -> bool:

@@ -26,6 +26,9 @@ MatrixLike: TypeAlias = Any
 MAX_UINT32 = 2**32 - 1
 MAX_THREADS = 1024
 
+# Words that mark rows as anything but labeled positives.
+NEGATIVE = re.compile("u$|unl|unk|neg", re.IGNORECASE)
+
 # Priors and propensities below this would overflow where they divide.
 TINY = 1e-100
 
@@ -176,6 +179,9 @@ def features_to_draw(value: Any, n_features: int) -> int:
 
 def refuse_masked(values: Any, name: str) -> None:
     """Refuse masked entries, which NumPy would read as if they were not masked."""
+    if isinstance(values, list | tuple):
+        for i, row in enumerate(values):
+            refuse_masked(row if isinstance(row, np.ma.MaskedArray) else None, f"{name}[{i}]")
     if not isinstance(values, np.ma.MaskedArray):
         return
     masked = np.argwhere(np.ma.getmaskarray(values))
@@ -310,7 +316,7 @@ def labels(y: NDArray[Any], larger: str, smaller: str) -> tuple[NDArray[Any], ND
             f"{larger} rows (such as 1) and the smaller for {smaller} ones (such as 0)."
         )
     first, second = classes.tolist()
-    if isinstance(second, str) and re.match("u$|unl|unk|neg", second, re.IGNORECASE):
+    if isinstance(second, str) and NEGATIVE.match(second):
         raise ValueError(
             f"y has the classes {first!r} and {second!r}. The larger one, {second!r}, would be "
             f"taken as the class of {larger} rows: give y as numbers, 1 for {larger} rows and 0 "

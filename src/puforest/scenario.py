@@ -107,8 +107,8 @@ def require_possible(prior: float, labelled_share: float) -> None:
 def _prior_from_weights(share: float) -> float:
     if not check.TINY < share < 1:
         raise ValueError(
-            f"sample_weight: positive rows have {share:g} of the weight, which is no class prior "
-            "to learn with. Give prior, for example prior=0.3, or other weights."
+            f"sample_weight: positive rows have {share:g} of the weight, which is too extreme "
+            "for a class prior. Give prior, for example prior=0.3, or other weights."
         )
     return share
 
@@ -134,7 +134,7 @@ def _prior_from_propensity(
     if prior <= check.TINY:
         raise ValueError(
             f"sample_weight and propensity: the labelled rows stand for {prior:g} of the "
-            "population, which is no class prior to learn with. Give prior, or other weights."
+            "population, which is too extreme for a class prior. Give prior, or other weights."
         )
     if prior >= 1:
         raise ValueError(

@@ -179,4 +179,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             return EXIT_USAGE
         fail(f"{message}{'' if message.endswith('?') else '.'} See {path} --help")
         return EXIT_USAGE
+    except typer.Abort:  # what Typer makes of an EOFError
+        fail("the input ended early")
+        return EXIT_ERROR
     return done if isinstance(done, int) else 0

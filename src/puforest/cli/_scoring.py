@@ -108,8 +108,8 @@ def scored_batches(
 ) -> Iterator[Scored]:
     """Score the rows of a file; no more than one batch is held."""
     size = n_rows or rows_at_a_time(len(columns.features) + len(columns.absent))
-    for name, kind in source.unreadable(columns.features).items():
-        raise ValueError(_no_feature(source, name, kind))
+    if unreadable := source.unreadable(columns.features):
+        raise ValueError(_no_feature(source, *next(iter(unreadable.items()))))
     first = 0
     for batch in source.batches(columns.features, others, size):
         X = _checked(source, batch.numbers, columns.features, first)
@@ -130,7 +130,7 @@ def _checked(source: Source, numbers: Numbers, names: Sequence[str], first: int)
             way_out = f"Correct it, or fit a model without the column: --drop {shlex.quote(name)}"
         raise ValueError(
             f"{source.path}, {source.line_of(name, cells.example)}the column {name} holds "
-            f"{cut(cells.example)!r}, which is no number. {way_out}"
+            f"{cut(cells.example)!r}, which is not a number. {way_out}"
         )
     missing = len(X) - np.count_nonzero(np.isfinite(X), axis=0)
     where = f"{source.path}, rows {first + 1:,} to {first + len(X):,}"

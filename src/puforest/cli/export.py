@@ -60,12 +60,13 @@ def export(
     if output is not None:
         refuse_existing(output, force=force)
     fitted = o.load(model)
+
+    def lines() -> Iterator[str]:
+        return (text_lines if to == "text" else dot_lines)(fitted, tree or 0, max_depth=max_depth)
+
     text = None
-    lines: Iterator[str] = iter(())
-    if to in ("text", "dot"):
-        lines = (text_lines if to == "text" else dot_lines)(fitted, tree or 0, max_depth=max_depth)
     if output is None:
-        text = "\n".join(lines)
+        text = "\n".join(lines())
         say.text(text)
     else:
         with written_whole(output, force=force) as part:
@@ -76,7 +77,7 @@ def export(
                 part.write_bytes(to_treelite(fitted).serialize_bytes())
             else:
                 with part.open("w", encoding="utf-8", newline="\n") as file:
-                    file.writelines(f"{line}\n" for line in lines)
+                    file.writelines(f"{line}\n" for line in lines())
     if output is not None:
         say.info(f"{model} as {to}: {output}")
     return {

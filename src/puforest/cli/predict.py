@@ -22,6 +22,7 @@ from puforest.cli.tables import (
     written_whole,
 )
 from puforest.cli.tables._arrow import arrow
+from puforest.io._trees import MOST_FEATURES
 
 SCORE, PREDICTED = "score", "predicted"
 STANDARD_OUTPUT = Path("-")
@@ -88,13 +89,18 @@ def predict(
         refuse_existing(output, force=force)
     forest = o.load_for(model, threads)
     source = reading.open(data)
+    if keep_all and len(source.names) > MOST_FEATURES:
+        raise ValueError(
+            f"--keep-all: {source.path} has {len(source.names):,} columns, and at most "
+            f"{MOST_FEATURES:,} are kept: name them by --keep"
+        )
     kept = list(dict.fromkeys(source.names if keep_all else keep or []))
     source.require(kept, "--keep")
     taken = [name for name in kept if name in (SCORE, PREDICTED)]
     if taken:
         raise ValueError(
             f"--keep {taken[0]}: the output has a column {taken[0]} of its own; rename that of "
-            f"{data}"
+            f"{source.path}"
         )
     # A model without names takes all columns for features but those that --keep names.
     named = hasattr(forest, "feature_names_in_")

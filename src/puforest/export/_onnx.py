@@ -101,7 +101,7 @@ def to_onnx(
         require_place(Path(path))
     if (depth := forest.get_depth()) > DEEPEST:
         warnings.warn(
-            f"model has a tree of {depth:,} splits one below the other: onnxruntime may crash when "
+            f"model has a tree of depth {depth:,}: onnxruntime may crash when "
             f"it loads the ONNX model. Fit with max_depth={DEEPEST:_} or less, or with a larger "
             "min_samples_leaf.",
             stacklevel=2,

@@ -57,7 +57,7 @@ def to_shap(model: Any) -> dict[str, Any]:
     forest = estimator._forest
     if (depth := forest.depth()) > DEEPEST:
         raise ValueError(
-            f"model has a tree of {depth:,} splits one below the other, and the memory that SHAP "
+            f"model has a tree of depth {depth:,}, and the memory that SHAP "
             f"needs grows with the square of that: fit with max_depth={DEEPEST:_} or less, or with "
             "a larger min_samples_leaf"
         )

@@ -1,8 +1,8 @@
 """The container: a safetensors file of one-dimensional arrays, and a text in its header.
 
-The safetensors library lays out the bytes. Files are opened here: that library writes to a
-temporary file under a name of its own, reports a full disk as an error without a number, and copies
-every array that it reads.
+Files are read and written here, and any safetensors library reads them. The one for Python copies
+every array, twice when it writes, or writes to a temporary file under a name of its own, and it
+reports a full disk as an error without a number.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import save
 
 from puforest._files import written_whole
 from puforest.io._fields import Fields
@@ -31,13 +30,12 @@ MOST_HEADER_BYTES = 2**20
 
 LENGTH_BYTES = 8
 
-# The one key of the metadata. safetensors orders keys at random: with one, the same model is the
-# same file, byte for byte.
-KEY = "puforest"
+KEY = "puforest"  # the one key of the metadata
 
+# In the order of their arrays in a file, so that every array is aligned.
 DTYPES: dict[str, np.dtype[Any]] = {
-    "F64": np.dtype("<f8"),
     "I64": np.dtype("<i8"),
+    "F64": np.dtype("<f8"),
     "I32": np.dtype("<i4"),
     "U8": np.dtype("u1"),
 }
@@ -69,7 +67,7 @@ def read(path: Path, *, mapped: bool) -> tuple[str, Arrays]:
     The header is compared with the size of the file before memory is taken for the arrays.
     """
     if not stat.S_ISREG(path.stat().st_mode):
-        raise ValueError("it is no regular file")
+        raise ValueError("it is not a regular file")
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size < LENGTH_BYTES:
@@ -104,7 +102,7 @@ def _in_memory(file: io.BufferedReader, size: int) -> NDArray[np.uint8]:
     content = np.empty(size, dtype=np.uint8)
     file.seek(0)
     if file.readinto(content.data) < size:
-        raise ValueError("it was cut while it was read")
+        raise ValueError("it was truncated while being read")
     return content
 
 
@@ -149,6 +147,18 @@ def _places(
 
 def write(path: Path, text: str, arrays: Arrays) -> None:
     """Write atomically: a file that was there stays until the new one is complete."""
-    content = save(arrays, metadata={KEY: text})
-    with written_whole(path) as part:
-        part.write_bytes(content)
+    codes = {dtype: code for code, dtype in DTYPES.items()}
+    stored = [(codes[array.dtype.newbyteorder("<")], name) for name, array in arrays.items()]
+    stored.sort(key=lambda entry: (list(DTYPES).index(entry[0]), entry[1]))
+    header: dict[str, Any] = {"__metadata__": {KEY: text}}
+    end = 0
+    for code, name in stored:
+        begin, end = end, end + arrays[name].nbytes
+        header[name] = {"dtype": code, "shape": [len(arrays[name])], "data_offsets": [begin, end]}
+    raw = json.dumps(header, separators=(",", ":")).encode()
+    raw += b" " * (-len(raw) % 8)
+    with written_whole(path) as part, part.open("xb") as file:
+        file.write(len(raw).to_bytes(LENGTH_BYTES, "little"))
+        file.write(raw)
+        for code, name in stored:
+            file.write(np.ascontiguousarray(arrays[name], dtype=DTYPES[code]).data)

@@ -115,9 +115,9 @@ def _parts(estimate: PriorEstimate) -> dict[str, Any]:
     values = np.asarray(estimate.evidence["frequencies" if by_tice else "draws"])
     mean = float(values.mean())
     return {
-        "says": "What the method found in each part of the data. The closer together, the surer."
+        "says": "Estimate from each part of the data; less spread means less uncertainty."
         if by_tice
-        else "What the method found in each draw of rows. Draws of all rows are equal.",
+        else "Estimate from each random subsample. Subsamples that contain all rows agree.",
         "x": {"label": "part of the data", "min": 0.5, "max": len(values) + 0.5, "whole": True},
         "y": {
             "label": "share of positives with a label" if by_tice else "positives among unlabelled",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from typing import TYPE_CHECKING, Any, Self
 
@@ -248,12 +249,15 @@ class PUNetClassifier(PUNeuralClassifier):
         if classes is not None:
             self._require_same_classes(np.unique(classes))
         with on_threads(check.threads(self.n_jobs)):
+            # Together, so that the copied optimizer holds the parameters of the copied network.
+            net, optimizer = copy.deepcopy((self.net_, self._optimizer))
             training = self._training_of(
-                self.net_, self._optimizer, self._tensor(table), sample, self.prior_, self._seed
+                net, optimizer, self._tensor(table), sample, self.prior_, self._seed
             )
             risk = training.epoch(self.n_iter_ + 1)
+        self._keep(training)
         self.n_iter_ += 1
-        self.history_.append({"epoch": float(self.n_iter_), "risk": risk})
+        self.history_ = [*self.history_, {"epoch": float(self.n_iter_), "risk": risk}]
         return self
 
     def _require_same_classes(self, classes: NDArray[Any]) -> None:

@@ -31,7 +31,9 @@ def naming(path: Path) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        raise MemoryError(f"{path} does not fit into memory: {error}") from error
+        if str(path) in str(error):
+            raise
+        raise MemoryError(f"{path} does not fit into memory ({error or 'no more'})") from error
     except pa.ArrowException as error:
         raise ValueError(f"{path}: {error}") from error
     except (*DAMAGED, UnicodeError, OSError) as error:

@@ -134,11 +134,11 @@ def look_like_identifiers(X: NDArray[Any]) -> NDArray[np.bool_]:
     n, width = X.shape
     if n < MANY:
         return np.zeros(width, bool)
-    found: NDArray[np.bool_] = (np.rint(X) == X).all(axis=0)
-    candidates = np.flatnonzero(found)
-    for some in np.array_split(candidates, 1 + len(candidates) * n // CELLS):
-        ordered = np.sort(X[:, some], axis=0)
-        found[some] = (ordered[1:] != ordered[:-1]).all(axis=0)
+    found = np.zeros(width, bool)
+    for some in np.array_split(np.arange(width), 1 + width * n // CELLS):
+        integers = some[(np.rint(X[:, some]) == X[:, some]).all(axis=0)]
+        ordered = np.sort(X[:, integers], axis=0)
+        found[integers] = (ordered[1:] != ordered[:-1]).all(axis=0)
     return found
 
 
@@ -150,7 +150,7 @@ def refuse_gaps(gaps: dict[str, int], n_rows: int, where: str) -> None:
     drop = " ".join(f"--drop {shlex.quote(name)}" for name in list(gaps)[:3])
     more = " and so on" if len(gaps) > 3 else ""
     raise ValueError(
-        f"{where}: missing or infinite values in {len(gaps)} of the columns, in so many of "
-        f"{n_rows:,} rows: {counts}. Fill them in beforehand, or fit without these columns: "
+        f"{where}: missing or infinite values in {counts}, with the number of rows out of "
+        f"{n_rows:,} in parentheses. Fill them in beforehand, or fit without these columns: "
         f"{drop}{more}"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from puforest._validation import NEGATIVE
 from puforest.cli.tables._arrow import arrow
 from puforest.cli.tables._names import LONGEST, cut
 from puforest.cli.tables._numbers import MISSING, decoded, is_number, is_string
@@ -25,9 +25,6 @@ UNLABELLED = NO | {"unlabelled", "unlabeled", "unknown"}
 
 # Labels are few.
 MANY = 20
-
-# As `puforest._validation.labels` knows them.
-NEGATIVE = re.compile("u$|unl|unk|neg", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

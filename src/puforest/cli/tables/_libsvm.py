@@ -36,9 +36,13 @@ class LibsvmSource(Source):
         self._file = file
         self.n_rows = 0
         found: NDArray[np.int64] = np.empty(0, np.int64)
+        waiting: list[NDArray[np.int64]] = []
         for X, y in self._blocks(LINES):
             self.n_rows += len(y)
-            found = np.union1d(found, X.indices)
+            waiting.append(np.unique(X.indices))
+            if sum(map(len, waiting)) > len(found):  # merging costs as much as both sides
+                found, waiting = np.unique(np.concatenate([found, *waiting])), []
+        found = np.unique(np.concatenate([found, *waiting]))
         # Numbers start at 1, unless a line says otherwise.
         numbers = range(min(1, int(found[0])), int(found[-1]) + 1) if len(found) else range(0)
         self.names = Numbered([LABEL], "", numbers)

@@ -22,8 +22,8 @@ def require_memory(size: int, what: str, way_out: str) -> None:
     most = most_memory()
     if most is not None and size > most:
         raise MemoryError(
-            f"{what} would take {gigabytes(size)} of memory, more than the {gigabytes(most)} that "
-            f"there are: {way_out}"
+            f"{what} would take {gigabytes(size)} of memory, but only {gigabytes(most)} are "
+            f"available: {way_out}"
         )
 
 

@@ -48,7 +48,7 @@ class Names(Sequence[str]):
 
     def hold(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Which of these names are there."""
-        return np.fromiter((name in self._times for name in names), bool, len(names))
+        return np.fromiter((name in self for name in names), bool, len(names))
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -92,10 +92,6 @@ class Numbered(Names):
     def times(self, name: object) -> int:
         """How many columns have this name."""
         return int(name in self._others or self._number(str(name)) in self._numbers)
-
-    def hold(self, names: Sequence[str]) -> NDArray[np.bool_]:
-        """Which of these names are there."""
-        return np.fromiter((name in self for name in names), bool, len(names))
 
     def place(self, name: str) -> int:
         """The place of a column."""

@@ -56,7 +56,7 @@ def open_table(path: Path, *, format: str | None, text: TextOptions) -> Source: 
     spooled, path = Spooled(path), shown_name(path)
     source = _open(path, spooled.file, format or guessed(path, spooled.file), text)
     source.spooled = spooled
-    source.kind += f", {spooled.size:,} bytes through a pipe"
+    source.kind += f", {spooled.size:,} bytes"
     return source
 
 

@@ -30,7 +30,8 @@ def is_pipe(path: Path) -> bool:
     if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
         raise ValueError(f"{shown_name(path)} is neither a file nor a pipe: name a file")
     # Systems differ in whether /dev/stdin begins at the beginning each time it is opened.
-    return not stat.S_ISREG(mode) or path == STANDARD_INPUT or path.is_relative_to("/dev")
+    streams = path == STANDARD_INPUT or path.parent in (Path("/dev"), Path("/dev/fd"))
+    return not stat.S_ISREG(mode) or streams
 
 
 def shown_name(path: Path) -> Path:

@@ -89,7 +89,7 @@ class Source(ABC):
     def require(self, columns: Iterable[str], option: str) -> None:
         """Refuse names that are not in the file, or more than once."""
         for name in columns:
-            times = self.present.times(name)
+            times = self.names.times(name)
             if times == 0:
                 raise ValueError(
                     f"{option} {name}: {self.path} has no such column; it has {shown(self.names)}"

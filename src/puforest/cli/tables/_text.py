@@ -97,8 +97,8 @@ class TextSource(Source):
         self._delimiter = given.replace("\\t", "\t") if given else find_delimiter(head)
         if self._delimiter == self.decimal:
             raise ValueError(
-                f"{path}: values are apart by {self._delimiter!r}, which cannot be the decimal "
-                "point as well: give another --delimiter or --decimal"
+                f"{path}: the delimiter is {self._delimiter!r}, which cannot also be the decimal "
+                "point: give another --delimiter or --decimal"
             )
         names, self._skipped = self._header()
         self.names = Names(names)
@@ -172,8 +172,8 @@ class TextSource(Source):
             if self._block >= LARGEST_BLOCK:
                 raise ValueError(
                     f"{self.path} has a row of more than {self._block // 2**20} MB, which is not "
-                    "read: is a quotation mark not closed? --delimiter says what stands between "
-                    "values, if it was not found out"
+                    "read: is a quotation mark not closed? Give --delimiter if it was not "
+                    "detected correctly"
                 ) from error
             self._block = min(8 * self._block, LARGEST_BLOCK)
 
