@@ -37,5 +37,7 @@ def naming(path: Path) -> Iterator[None]:
     except (*DAMAGED, UnicodeError, OSError) as error:
         # A wrong place to go to within a file is an invalid argument.
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            if error.filename is not None:
+                raise
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise ValueError(f"{path} is cut short or damaged: {error}") from error
