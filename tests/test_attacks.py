@@ -51,12 +51,12 @@ BROKEN = Kind(
 
 @linux
 def test_workers_notice_what_goes_wrong():
-    results = attack(BROKEN, 45, range(1, 25), Limits(seconds=3, megabytes=500), jobs=2)
+    results = attack(BROKEN, 45, range(1, 25), Limits(seconds=1, megabytes=500), jobs=2)
     assert sum(results.counts.values()) == 24
     said = " ".join(results.groups())
     for what in ("exit code -#", "took more than # s", "Unable to allocate", "not what a user"):
         assert what in said
-    again = attack(BROKEN, 45, range(1, 25), Limits(seconds=3, megabytes=500), jobs=1)
+    again = attack(BROKEN, 45, range(1, 25), Limits(seconds=1, megabytes=500), jobs=1)
     assert again.failures.keys() == results.failures.keys()
 
 

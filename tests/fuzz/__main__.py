@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--kind", choices=KINDS, action="append", help="repeat it for more")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--out", type=Path, default=Path("build/fuzz"), help="for files that fail")
-    parser.add_argument("--seconds", type=float, default=Limits.seconds, help="for a file, at most")
+    parser.add_argument("--seconds", type=int, default=Limits.seconds, help="for a file, at most")
     parser.add_argument("--megabytes", type=int, default=Limits.megabytes, help="likewise")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)

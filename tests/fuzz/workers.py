@@ -6,10 +6,12 @@ one that it died of, or takes too long for; the next worker goes on behind it.
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import multiprocessing.connection
 import re
 import resource
+import signal
 import subprocess
 import tempfile
 import time
@@ -24,12 +26,16 @@ from fuzz.kind import Kind, case
 
 START = 300.0  # seconds for a worker to start
 
+# A case may take so many times its seconds by the clock, as other processes want to run too.
+PATIENCE = 6
+TOO_SLOW = "took more than {0.seconds} s"
+
 
 @dataclass(frozen=True)
 class Limits:
-    """What a case may take."""
+    """What a case may take: seconds of a processor, megabytes beyond those at the start."""
 
-    seconds: float = 10.0
+    seconds: int = 10
     megabytes: int = 1000
     # One case out of so many is given to the program as well.
     program: int = 1000
@@ -107,6 +113,8 @@ def _work(kind: Kind, seed: int, indices: range, limits: Limits, connection) -> 
         for index in indices:
             begun = time.perf_counter()
             resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+            latest = math.ceil(time.process_time()) + limits.seconds
+            resource.setrlimit(resource.RLIMIT_CPU, (latest, resource.RLIM_INFINITY))
             try:
                 damage, found = judged(kind, originals, seed, index, folder)
                 failure = ""
@@ -115,8 +123,8 @@ def _work(kind: Kind, seed: int, indices: range, limits: Limits, connection) -> 
                 failure = traceback.format_exc(limit=-6)
             seconds = time.perf_counter() - begun
             if index % limits.program == 0:
-                # The child has limits of its own.
-                resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+                for what in (resource.RLIMIT_AS, resource.RLIMIT_CPU):  # not for the program
+                    resource.setrlimit(what, (resource.RLIM_INFINITY,) * 2)
                 damaged = case(kind, originals, seed, index)
                 path = folder / f"case{damaged.suffix}"
                 try:
@@ -149,7 +157,7 @@ class _Worker:
         """The worker lives; it may take the time of a case from here on, or of the program's."""
         limits = self._arguments[2]
         own = bool(self.indices) and self.indices[0] % limits.program == 0
-        self.deadline = time.monotonic() + (START if own else limits.seconds)
+        self.deadline = time.monotonic() + (START if own else PATIENCE * limits.seconds)
 
     def replace(self) -> None:
         self.process.kill()
@@ -193,7 +201,9 @@ def attack(
                     message = worker.connection.recv()
                 except EOFError:
                     worker.process.join()
-                    lost = f"ended with exit code {worker.process.exitcode}"
+                    code = worker.process.exitcode
+                    slow = code == -signal.SIGXCPU
+                    lost = TOO_SLOW.format(limits) if slow else f"ended with exit code {code}"
                 else:
                     if message != "ready":
                         index, damage, found, seconds, failure = message
@@ -204,7 +214,7 @@ def attack(
                         worker.indices = worker.indices[1:]
                     worker.told()
             elif time.monotonic() > worker.deadline:
-                lost = f"took more than {limits.seconds:g} s"
+                lost = TOO_SLOW.format(limits)
             if lost and worker.indices:
                 results.counts["?", "FAILED"] += 1
                 results.failures[worker.indices[0]] = lost
