@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from table_files import FAST
 
 from puforest.datasets import load_mushrooms, make_pu
 
@@ -46,3 +47,18 @@ def toy():
     y = (rng.random(300) < 0.5).astype(int)
     X = rng.normal(size=(300, 4)).astype(np.float32) + 2 * y[:, None]
     return Split(X[:200], y[:200], X[200:], y[200:], list("abcd"), differs="a toy")
+
+
+@pytest.fixture
+def refused(capsys, tmp_path):
+    """Fit to a table that cannot be learned from on the command line; returns the error."""
+    from puforest.cli._commands import run
+
+    def call(path, *more):
+        assert run(["fit", str(path), "-o", str(tmp_path / "m.puf"), *FAST, *more]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith("error: ")
+        assert said.count("\n") == 1
+        return said
+
+    return call

@@ -1,9 +1,13 @@
-"""Files of arrays, byte by byte."""
+"""Small tables for the command line, and files of arrays byte by byte."""
 
 import io
 import zipfile
 
 import numpy as np
+
+FAST = ("--prior", "0.4", "--trees", "3", "--threads", "1", "--no-quality", "-q", "--force")
+Y = np.arange(20) % 2
+X = np.arange(60.0).reshape(20, 3) % 11
 
 
 def archive(path, **members):

@@ -4,29 +4,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from table_files import archive, declared, stored
+from table_files import FAST, X, Y, archive, declared, stored
 
 from puforest.cli._commands import run
 from puforest.cli.tables import TextOptions, label_rule, open_table, read_pu
 from puforest.cli.tables import _text as text_module
-
-FAST = ("--prior", "0.4", "--trees", "3", "--threads", "1", "--no-quality", "-q", "--force")
-Y = np.arange(20) % 2
-X = np.arange(60.0).reshape(20, 3) % 11
-
-
-@pytest.fixture
-def refused(capsys, tmp_path):
-    """Fits to a table that cannot be learnt from, and returns the error."""
-
-    def call(path, *more):
-        assert run(["fit", str(path), "-o", str(tmp_path / "m.puf"), *FAST, *more]) == 1
-        said = capsys.readouterr().err
-        assert said.startswith("error: ")
-        assert said.count("\n") == 1
-        return said
-
-    return call
 
 
 def read(path, label=None):

@@ -7,30 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from table_files import archive, declared
+from table_files import FAST, X, Y, archive, declared
 
 from puforest.cli._commands import run
 from puforest.cli.tables import _memory as memory_module
 from puforest.cli.tables._names import Names, Numbered
 from puforest.io._trees import MOST_FEATURES
-
-FAST = ("--prior", "0.4", "--trees", "3", "--threads", "1", "--no-quality", "-q", "--force")
-Y = np.arange(20) % 2
-X = np.arange(60.0).reshape(20, 3) % 11
-
-
-@pytest.fixture
-def refused(capsys, tmp_path):
-    """Fits to a table that cannot be learnt from, and returns the error."""
-
-    def call(path, *more):
-        assert run(["fit", str(path), "-o", str(tmp_path / "m.puf"), *FAST, *more]) == 1
-        said = capsys.readouterr().err
-        assert said.startswith("error: ")
-        assert said.count("\n") == 1
-        return said
-
-    return call
 
 
 def test_sparse_files_of_many_columns(tmp_path, capsys):
