@@ -73,7 +73,7 @@ DATA ?= $(PUFOREST_DATA)
 reproduce: $(VENV)/installed-experiments
 	$(BIN)/python experiments/reproduce.py $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-# Methods over data sets, scenarios and numbers of labelled rows.
+# Methods over data sets, scenarios and numbers of labeled rows.
 leaderboard: $(VENV)/installed-experiments
 	$(BIN)/python experiments/leaderboard.py $(if $(DATA),--data "$(DATA)") $(ARGS)
 

@@ -1,6 +1,6 @@
 """How far probabilities are from the truth, before and after calibration on PU data.
 
-Labelled rows are drawn from the training positives and taken away from them; the unlabelled rows
+Labeled rows are drawn from the training positives and taken away from them; the unlabeled rows
 are thinned so that their share of positives is the prior that the estimators are told. Errors are
 measured on test rows with their true classes.
 
@@ -26,17 +26,17 @@ BINS = 15
 
 
 def separate_samples(
-    workload: Workload, n_unlabelled: int, seed: int
+    workload: Workload, n_unlabeled: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Labelled positives and, without them, a sample of the population: rows and labels."""
+    """Labeled positives and, without them, a sample of the population: rows and labels."""
     rng = np.random.default_rng(seed)
     positives, negatives = (rng.permutation(np.flatnonzero(workload.y == c)) for c in (1, 0))
-    labelled, rest = np.split(positives, [workload.n_labelled])
+    labeled, rest = np.split(positives, [workload.n_labeled])
     prior = workload.prior
-    n = int(min(n_unlabelled, len(rest) / prior, len(negatives) / (1 - prior)))
+    n = int(min(n_unlabeled, len(rest) / prior, len(negatives) / (1 - prior)))
     among = round(n * prior)
-    rows = np.concatenate([labelled, rest[:among], negatives[: n - among]])
-    return workload.X[rows], np.repeat([1, 0], [len(labelled), n])
+    rows = np.concatenate([labeled, rest[:among], negatives[: n - among]])
+    return workload.X[rows], np.repeat([1, 0], [len(labeled), n])
 
 
 def calibration_error(probability: np.ndarray, y: np.ndarray) -> float:
@@ -50,19 +50,19 @@ def calibration_error(probability: np.ndarray, y: np.ndarray) -> float:
 
 
 def models(
-    forest: Any, X: np.ndarray, labelled: np.ndarray, folds: int
+    forest: Any, X: np.ndarray, labeled: np.ndarray, folds: int
 ) -> Iterator[tuple[str, str, Any]]:
     """Method, where its scores come from, and the fitted classifier."""
     for cv in ("oob", folds):
         for method in ("sigmoid", "isotonic"):
-            model = PUCalibratedClassifier(forest, method=method, cv=cv).fit(X, labelled)
+            model = PUCalibratedClassifier(forest, method=method, cv=cv).fit(X, labeled)
             if (method, cv) == ("sigmoid", "oob"):
                 yield "none", "", model.estimator_
             yield method, "out of bag" if cv == "oob" else f"{cv} folds", model
 
 
 def measure(workload: Workload, args: argparse.Namespace, draw: int) -> Iterator[dict[str, Any]]:
-    X, labelled = separate_samples(workload, args.unlabelled, draw)
+    X, labeled = separate_samples(workload, args.unlabeled, draw)
     order = np.random.default_rng(draw).permutation(len(workload.y_test))
     X_test, y_test = workload.X_test[order], workload.y_test[order]
     for name, forest_class in FORESTS.items():
@@ -72,12 +72,12 @@ def measure(workload: Workload, args: argparse.Namespace, draw: int) -> Iterator
             voting="soft",
             min_samples_leaf=5,
             bootstrap=True,
-            max_unlabeled=min(args.max_unlabeled, (labelled == 0).sum() // 2),
+            max_unlabeled=min(args.max_unlabeled, (labeled == 0).sum() // 2),
             oob_score=True,
             n_jobs=args.threads,
             random_state=draw,
         )
-        for method, cv, model in models(forest, X, labelled, args.folds):
+        for method, cv, model in models(forest, X, labeled, args.folds):
             p = model.predict_proba(X_test)[:, 1]
             yield {
                 "workload": workload.name,
@@ -85,8 +85,8 @@ def measure(workload: Workload, args: argparse.Namespace, draw: int) -> Iterator
                 "draw": draw,
                 "method": method,
                 "scores": cv,
-                "labelled": int(labelled.sum()),
-                "unlabelled": int((labelled == 0).sum()),
+                "labeled": int(labeled.sum()),
+                "unlabeled": int((labeled == 0).sum()),
                 "test": len(y_test),
                 "trees": args.trees,
                 "prior": workload.prior,
@@ -111,8 +111,8 @@ def page(records: list[dict[str, Any]]) -> str:
     header += ["Brier score", "accuracy, %"]
     sizes = {r["workload"]: r for r in records}
     data = "; ".join(
-        f"{name}: prior {r['prior']:.3f}, {r['labelled']:,} labelled and {r['unlabelled']:,} "
-        f"unlabelled rows, {r['test']:,} test rows"
+        f"{name}: prior {r['prior']:.3f}, {r['labeled']:,} labeled and {r['unlabeled']:,} "
+        f"unlabeled rows, {r['test']:,} test rows"
         for name, r in sizes.items()
     )
     parts = [
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--unlabelled", type=int, default=100_000, help="no more than these")
+    parser.add_argument("--unlabeled", type=int, default=100_000, help="no more than these")
     parser.add_argument("--max-unlabeled", type=int, default=10_000, help="those a tree sees")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")

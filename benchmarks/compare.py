@@ -41,7 +41,7 @@ KEY = ("kind", "workload", "task", "contestant", "threads", "trees", "round")
 
 
 def setting(workload: Workload, trees: int, threads: int, seed: int) -> Setting:
-    return Setting(trees, threads, seed, workload.prior, workload.n_labelled)
+    return Setting(trees, threads, seed, workload.prior, workload.n_labeled)
 
 
 def quality(predicted: np.ndarray, truth: np.ndarray) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """Who runs: each contestant is a way to make an estimator for a task.
 
-A task is "pn" (true classes), or "pu" (labelled against unlabelled rows). All have their defaults
+A task is "pn" (true classes), or "pu" (labeled against unlabeled rows). All have their defaults
 but for what a Setting says.
 """
 
@@ -29,7 +29,7 @@ class Setting:
     n_jobs: int
     random_state: int
     prior: float
-    n_labelled: int
+    n_labeled: int
 
     @property
     def common(self) -> dict[str, int]:
@@ -75,7 +75,7 @@ def contestants(checkout: Path | None = None) -> list[Contestant]:
         Contestant(
             "puforest extra trees, nnPU, max_unlabeled = 10 n_p",
             "pu",
-            lambda s: PUExtraTreesClassifier(s.prior, max_unlabeled=10 * s.n_labelled, **s.common),
+            lambda s: PUExtraTreesClassifier(s.prior, max_unlabeled=10 * s.n_labeled, **s.common),
         ),
         Contestant(
             "scikit-learn ExtraTrees, P against U",
@@ -139,7 +139,7 @@ def listening() -> Iterator[Listener]:
 
 
 def pulearn() -> list[Contestant]:
-    """Each tree learns the n_p labelled rows from n_p unlabelled ones.
+    """Each tree learns the n_p labeled rows from n_p unlabeled ones.
 
     Its out-of-bag score, on by default, is left out: nobody else computes one in the fit.
     """
@@ -151,7 +151,7 @@ def pulearn() -> list[Contestant]:
         Contestant(
             "pulearn bagging of trees, K = n_p",
             "pu",
-            lambda s: BaggingPuClassifier(max_samples=s.n_labelled, oob_score=False, **s.common),
+            lambda s: BaggingPuClassifier(max_samples=s.n_labeled, oob_score=False, **s.common),
             processes=True,
         )
     ]
@@ -170,8 +170,8 @@ class AuthorsExtraTrees:
             n_jobs=setting.n_jobs,
         )
 
-    def fit(self, X: np.ndarray, labelled: np.ndarray) -> AuthorsExtraTrees:
-        self.model.fit(P=X[labelled == 1], U=X[labelled == 0], pi=self.prior)
+    def fit(self, X: np.ndarray, labeled: np.ndarray) -> AuthorsExtraTrees:
+        self.model.fit(P=X[labeled == 1], U=X[labeled == 0], pi=self.prior)
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:

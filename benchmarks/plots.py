@@ -9,7 +9,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MARKERS = ("o", "s", "D", "^", "v", "P")
 STYLE = {
     "font.size": 9,
@@ -39,7 +39,7 @@ def ratios(axes: Axes, title: str, rows: Rows, workloads: Sequence[str]) -> None
         axes.axhline(y, color="#e4e4e4", linewidth=1, zorder=0)
         for workload, value in values.items():
             i = workloads.index(workload)
-            axes.scatter(value, y, s=42, color=COLOURS[i], marker=MARKERS[i], zorder=3)
+            axes.scatter(value, y, s=42, color=COLORS[i], marker=MARKERS[i], zorder=3)
         ends = {max(values.values()): (7, "left")}
         if len(values) > 1:
             ends |= {min(values.values()): (-7, "right")}
@@ -79,7 +79,7 @@ def speed_chart(panels: Mapping[str, Rows], note: str, path: Path) -> None:
             axes.set_xticks(ticks, [f"{tick:g}×" for tick in ticks])
             axes.minorticks_off()
         for i, workload in enumerate(workloads):
-            grid[0, 0].scatter([], [], s=42, color=COLOURS[i], marker=MARKERS[i], label=workload)
+            grid[0, 0].scatter([], [], s=42, color=COLORS[i], marker=MARKERS[i], label=workload)
         figure.legend(loc="outside upper right", ncols=4, frameon=False, handletextpad=0.1)
         grid[-1, 0].set_xlabel(note)
         save(figure, path)
@@ -93,7 +93,7 @@ def scale_chart(
         figure = Figure(figsize=(8, 3.2))
         left, right = figure.subplots(1, 2, gridspec_kw={"wspace": 0.3})
         for i, (label, (rows, seconds, memory)) in enumerate(lines.items()):
-            look = {"color": COLOURS[i], "marker": MARKERS[i], "label": label, "markersize": 5}
+            look = {"color": COLORS[i], "marker": MARKERS[i], "label": label, "markersize": 5}
             left.loglog(rows, seconds, **look)
             right.semilogx(rows, memory, **look)
         left.set_title("Fit, seconds", loc="left", fontweight="bold", fontsize=9.5)

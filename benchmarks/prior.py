@@ -1,6 +1,6 @@
 """How far estimates of the class prior are from the truth, over data sets and priors.
 
-Case-control data: labelled rows are drawn from the positives, 1000 or half of them; the other
+Case-control data: labeled rows are drawn from the positives, 1000 or half of them; the other
 rows are drawn so that a given share of them is positive. Goes on where an earlier run stopped.
 
     python benchmarks/prior.py --data FOLDER
@@ -38,23 +38,23 @@ TARGETS = {"BBE": 0.05, "DEDPUL": 0.045, "TIcE": 0.09}
 
 def draw(data: Workload, prior: float, seed: int, most: int) -> tuple[np.ndarray, np.ndarray]:
     n_positive = int(data.y.sum())
-    n_labelled = min(1000, n_positive // 2)
-    n_unlabelled = min(
-        most, int((n_positive - n_labelled) / prior), int((len(data.y) - n_positive) / (1 - prior))
+    n_labeled = min(1000, n_positive // 2)
+    n_unlabeled = min(
+        most, int((n_positive - n_labeled) / prior), int((len(data.y) - n_positive) / (1 - prior))
     )
     return make_pu(
         data.X,
         data.y,
-        n_labeled=n_labelled,
+        n_labeled=n_labeled,
         prior=prior,
-        n_unlabeled=n_unlabelled,
+        n_unlabeled=n_unlabeled,
         random_state=seed,
     )
 
 
-def measure(X: np.ndarray, labelled: np.ndarray, method: str, seed: int) -> dict[str, Any]:
+def measure(X: np.ndarray, labeled: np.ndarray, method: str, seed: int) -> dict[str, Any]:
     started = time.perf_counter()
-    found = estimate_prior(X, labelled, random_state=seed, **METHODS[method])
+    found = estimate_prior(X, labeled, random_state=seed, **METHODS[method])
     return {
         "value": found.value,
         "interval": found.interval,
@@ -62,18 +62,18 @@ def measure(X: np.ndarray, labelled: np.ndarray, method: str, seed: int) -> dict
     }
 
 
-def fit_seconds(X: np.ndarray, labelled: np.ndarray, prior: float) -> float:
+def fit_seconds(X: np.ndarray, labeled: np.ndarray, prior: float) -> float:
     forest = PUExtraTreesClassifier(prior, n_estimators=100, random_state=0)
     started = time.perf_counter()
-    forest.fit(X, labelled)
+    forest.fit(X, labeled)
     return time.perf_counter() - started
 
 
 def speed(data: Workload, rounds: int) -> dict[str, float]:
     """Medians of estimates and of fits of 100 trees, taking turns, on all training rows."""
-    X, labelled = make_pu(data.X, data.y, n_labeled=data.n_labelled, random_state=0)
+    X, labeled = make_pu(data.X, data.y, n_labeled=data.n_labeled, random_state=0)
     times = [
-        (measure(X, labelled, "BBE", 0)["seconds"], fit_seconds(X, labelled, data.prior))
+        (measure(X, labeled, "BBE", 0)["seconds"], fit_seconds(X, labeled, data.prior))
         for _ in range(rounds)
     ]
     estimate, fit = np.median(times, axis=0)
@@ -114,7 +114,7 @@ def page(records: list[dict[str, Any]]) -> str:
         f"{described(records[0])}. Mean absolute error, and in brackets the mean error, over the "
         f"priors {', '.join(map(str, PRIORS))}; "
         + ", ".join(f"{m} {several(n, 'draw')} each" for m, n in draws.items())
-        + f". 1000 labelled rows or half of the positives, up to {records[0]['most']:,} unlabelled "
+        + f". 1000 labeled rows or half of the positives, up to {records[0]['most']:,} unlabeled "
         "rows.",
         markdown(["data", *methods], table),
     ]
@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--draws", type=int, default=5, help="of BBE, DEDPUL and TIcE")
     parser.add_argument("--other-draws", type=int, default=1, help="of the other methods")
-    parser.add_argument("--unlabelled", type=int, default=10_000, help="rows at most")
+    parser.add_argument("--unlabeled", type=int, default=10_000, help="rows at most")
     parser.add_argument("--speed", nargs="*", default=["mnist"], help="workloads to time")
     parser.add_argument("--rounds", type=int, default=5, help="of the timing")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
@@ -161,11 +161,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 ]
                 if not missing:
                     continue
-                X, labelled = draw(data, prior, i, args.unlabelled)
+                X, labeled = draw(data, prior, i, args.unlabeled)
                 for method in missing:
                     key = {"kind": "estimate", "workload": name, "prior": prior, "draw": i}
-                    size = {"most": args.unlabelled, "unlabelled": int((labelled == 0).sum())}
-                    keep(key | {"method": method} | size | measure(X, labelled, method, i))
+                    size = {"most": args.unlabeled, "unlabeled": int((labeled == 0).sum())}
+                    keep(key | {"method": method} | size | measure(X, labeled, method, i))
     (args.out / "prior.md").write_text(page(read_lines(out)))
 
 

@@ -1,6 +1,6 @@
 """What propensities win back where labels depend on the features.
 
-Single training sets, in which a fifth of the positives is labelled, with probabilities that are
+Single training sets, in which a fifth of the positives is labeled, with probabilities that are
 logistic in a random linear form of the features, other coefficients in each draw. Three forests
 learn from the same rows: one from as many labels that were drawn completely at random, one from
 these labels without a word about propensities, and one that is told them. The prior is known to
@@ -44,13 +44,13 @@ def measure(data: Workload, draw: int, args: argparse.Namespace) -> dict[str, fl
     e = linear_propensity(
         data.X, y=data.y, frequency=FREQUENCY, strength=args.strength, random_state=draw
     )
-    n_labelled = int(FREQUENCY * data.y.sum())
+    n_labeled = int(FREQUENCY * data.y.sum())
     accuracy = {}
     for method in METHODS:
-        X, labelled = make_pu(
+        X, labeled = make_pu(
             data.X,
             data.y,
-            n_labeled=n_labelled,
+            n_labeled=n_labeled,
             propensity=None if method == "at random" else e,
             scenario=SCENARIO,
             random_state=draw,
@@ -62,7 +62,7 @@ def measure(data: Workload, draw: int, args: argparse.Namespace) -> dict[str, fl
             n_jobs=args.threads,
             random_state=draw,
         )
-        forest.fit(X, labelled, propensity=e if method == "known" else None)
+        forest.fit(X, labeled, propensity=e if method == "known" else None)
         accuracy[method] = forest.score(data.X_test, data.y_test)
     return accuracy
 
@@ -78,16 +78,16 @@ def page(records: list[dict[str, Any]]) -> str:
             cells.append(f"{values.mean():.2f} ± {values.std(ddof=len(values) > 1):.2f}")
         gain = [r["accuracy"]["known"] - r["accuracy"]["ignored"] for r in those]
         better = f"{np.count_nonzero(np.array(gain) > 0)} of {len(gain)}"
-        rows.append([name, f"{those[0]['rows']:,}", str(those[0]["labelled"]), *cells, better])
+        rows.append([name, f"{those[0]['rows']:,}", str(those[0]["labeled"]), *cells, better])
     draws = max(r["draw"] for r in records) + 1
     parts = [
         "# Labels that depend on the features",
         f"{described(first)}. Accuracy on test rows in per cent, mean and standard deviation of "
         f"{several(draws, 'draw')}; extra trees with nnPU, {several(first['trees'], 'tree')}. A "
-        f"single training set with the prior known; {FREQUENCY:.0%} of the positives are labelled, "
+        f"single training set with the prior known; {FREQUENCY:.0%} of the positives are labeled, "
         "at random or by a random linear form of the features: one standard deviation of it adds "
         f"{first['strength']:g} to the logarithm of the odds of a label.",
-        markdown(["data", "rows", "labelled", *METHODS.values(), "known is better"], rows),
+        markdown(["data", "rows", "labeled", *METHODS.values(), "known is better"], rows),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             record = {
                 "workload": name,
                 "rows": len(data.X),
-                "labelled": int(FREQUENCY * data.y.sum()),
+                "labeled": int(FREQUENCY * data.y.sum()),
                 "draw": draw,
                 "trees": args.trees,
                 "strength": args.strength,

@@ -221,7 +221,7 @@ def table(results: Results, workload: str, trees: int, threads: int, task: str) 
                 number(row["memory_over_x"], 2),
             ]
         )
-    kind = {"pn": "true classes", "pu": "labelled positives, and all rows unlabelled"}[task]
+    kind = {"pn": "true classes", "pu": "labeled positives, and all rows unlabeled"}[task]
     rounds = min(row["rounds"] for row in rows.values())
     about = (
         f"**{title(workload)}**, {kind}; {several(trees, 'tree')}, {several(threads, 'thread')}; "
@@ -301,7 +301,7 @@ def summary(results: Results) -> str:
         f"How many times faster, on one thread, with {several(results.trees, 'tree')} each where "
         "nothing else is said; ratios "
         f"of medians of {several(rounds, 'round')} in which all took turns. PN is ordinary "
-        'supervised learning; "P against U" takes unlabelled rows for negatives.',
+        'supervised learning; "P against U" takes unlabeled rows for negatives.',
         markdown(["what", "against", "ratio", "accuracy, %: ours / theirs"], rows)
         if rows
         else f"On one thread: {NOT_MEASURED}.",

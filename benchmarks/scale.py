@@ -79,7 +79,7 @@ def measure(folder: Path, task: str, args: argparse.Namespace) -> dict[str, Any]
     y = np.load(folder / "y.npy")
     X, prior = table[:n], float(y[:n].mean())
     labels = y[:n].copy()
-    if task == "pu":  # every twentieth positive is labelled, in place: no row is copied
+    if task == "pu":  # every twentieth positive is labeled, in place: no row is copied
         positives = np.flatnonzero(labels)
         labels[:] = 0
         labels[positives[::20]] = 1

@@ -39,7 +39,7 @@ SWITCH = """
 void start(void) { CALLGRIND_START_INSTRUMENTATION; }
 void dump(const char *name) { CALLGRIND_DUMP_STATS_AT(name); }
 """
-ARRAYS = ("offset", "feature", "left", "n_labelled", "n_unlabelled")
+ARRAYS = ("offset", "feature", "left", "n_labeled", "n_unlabeled")
 REALS = ("threshold", "w_p", "w_u")
 AGREEMENT = 0.005
 
@@ -50,14 +50,14 @@ def checksum(model: Any) -> str:
     for names, kind in ((ARRAYS, np.int64), (REALS, np.float64)):
         for name in names:
             array = np.asarray(getattr(model._forest, name), kind)
-            digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
+            digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]
 
 
 def cases(workload: Workload) -> dict[str, tuple[Any, Callable[[Any], object]]]:
     """For each name a model, and the work on it that is counted."""
     X, y = workload.task("pn")
-    X_pu, labelled = workload.task("pu")
+    X_pu, labeled = workload.task("pu")
     same = {"n_estimators": 10, "n_jobs": 1, "random_state": 0}
     fitted = PUExtraTreesClassifier(risk="pn", **same).fit(X, y)
     fitted.predict(X[:10])
@@ -68,7 +68,7 @@ def cases(workload: Workload) -> dict[str, tuple[Any, Callable[[Any], object]]]:
         ),
         "fit, extra trees, nnPU": (
             PUExtraTreesClassifier(workload.prior, **same),
-            lambda model: model.fit(X_pu, labelled),
+            lambda model: model.fit(X_pu, labeled),
         ),
         "fit, random forest, PN": (
             PURandomForestClassifier(risk="pn", **same),
@@ -154,7 +154,7 @@ def measure(counter: Callable[[], list[dict[str, Any]]], runs: int) -> list[dict
             raise SystemExit(f"{results[0]['case']}: two runs grew different trees")
         apart = max(numbers) / min(numbers) - 1
         if apart > AGREEMENT:
-            print(f"{results[0]['case']}: runs differ by {100 * apart:.2f} %", file=sys.stderr)
+            print(f"{results[0]['case']}: runs differ by {100 * apart:.2f}%", file=sys.stderr)
         records.append(about | results[0] | {"instructions": min(numbers), "apart": apart})
     return records
 
@@ -167,7 +167,7 @@ def history(records: list[dict[str, Any]]) -> str:
         for r in (r for r in records if r["case"] == case):
             change, trees = "", ""
             if before:
-                change = f"{100 * (r['instructions'] / before['instructions'] - 1):+.2f} %"
+                change = f"{100 * (r['instructions'] / before['instructions'] - 1):+.2f}%"
                 trees = "same" if r["checksum"] == before["checksum"] else "**changed**"
             cells = [case, r["date"], r["version"], r["commit"], r["compiler"]]
             cells += [f"{r['instructions'] / 1e6:,.1f}", change, f"{r['nodes']:,}", trees]

@@ -31,15 +31,15 @@ class Workload:
         return float(self.y.mean())
 
     @property
-    def n_labelled(self) -> int:
+    def n_labeled(self) -> int:
         """1000, the number of the paper, but no more than a twentieth of the rows."""
         return min(1000, len(self.y) // 20)
 
     def task(self, task: str) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and classes for "pn"; positives drawn as labelled and all rows again for "pu"."""
+        """Rows and classes for "pn"; positives drawn as labeled and all rows again for "pu"."""
         if task == "pn":
             return self.X, self.y
-        return make_pu(self.X, self.y, n_labeled=self.n_labelled, random_state=0)
+        return make_pu(self.X, self.y, n_labeled=self.n_labeled, random_state=0)
 
 
 def split(name: str, X: np.ndarray, y: np.ndarray) -> Workload:
@@ -89,7 +89,7 @@ def digits() -> Workload:
 
 
 def breast_cancer() -> Workload:
-    """Malignant tumours are positive."""
+    """Malignant tumors are positive."""
     X, y = load_breast_cancer(return_X_y=True)
     return split("breast-cancer", X, 1 - y)
 

@@ -1,6 +1,6 @@
 """The whole story on the mushrooms that come with puforest: what ``puforest demo`` does.
 
-1000 edible mushrooms are known; all the others, edible or not, are unlabelled. Estimate how many
+1000 edible mushrooms are known; all the others, edible or not, are unlabeled. Estimate how many
 are edible, learn which are, judge that without a known poisonous one, and compare with the truth,
 which the forest never sees. The code is `puforest.cli.demo`.
 """

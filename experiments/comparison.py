@@ -105,7 +105,7 @@ def setups(results: Results) -> str:
 
 RULE = (
     f"Cells read paper / ours / difference in standard deviations of both together; mean (sd) over "
-    f"{PAPER_DRAWS} draws where nothing else is said, which with us are draws of the labelled rows "
+    f"{PAPER_DRAWS} draws where nothing else is said, which with us are draws of the labeled rows "
     f"too. Marked are cells more than {SDS:g} of the paper's standard deviations apart and more "
     f"than {LEAST['accuracy']:g} point ({LEAST['test_risk']:g} for risks). Where the data "
     "differ, what is compared is the order of methods: of two that are apart in the paper, by two "

@@ -26,7 +26,7 @@ from puforest.inspection import feature_selection_curve
 
 # What stands in a line before its values.
 ABOUT = ("part", "what", "seconds", "machine", "versions", "settings", "differs")
-COLOURS = {"of the risk": "#0b6e99", "of Gini": "#d9730d"}
+COLORS = {"of the risk": "#0b6e99", "of Gini": "#d9730d"}
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Figure:
     kind: str
     dataset: str
     draws: int = 1
-    n_labelled: int = 1000  # the paper's
+    n_labeled: int = 1000  # the paper's
     normalized: bool = False
     step: int = 1
     paper_area: float | None = None
@@ -51,8 +51,7 @@ class Figure:
         """All that the values of a part depend on."""
         normalized = ", normalized" if self.normalized else ""
         return (
-            f"{self.kind} on {self.dataset}, {self.n_labelled} labelled, step {self.step}"
-            f"{normalized}"
+            f"{self.kind} on {self.dataset}, {self.n_labeled} labeled, step {self.step}{normalized}"
         )
 
 
@@ -113,12 +112,12 @@ def save(drawing: Any, path: Path) -> None:
 
 
 def importances(figure: Figure, X: np.ndarray, y: np.ndarray, draw: int, threads: int) -> Any:
-    n_labelled = min(figure.n_labelled, int(y.sum()))
-    X_pu, labelled = make_pu(X, y, n_labeled=n_labelled, random_state=draw)
+    n_labeled = min(figure.n_labeled, int(y.sum()))
+    X_pu, labeled = make_pu(X, y, n_labeled=n_labeled, random_state=draw)
     pu = PUExtraTreesClassifier(float(y.mean()), random_state=draw, n_jobs=threads)
     pn = PUExtraTreesClassifier(risk="pn", random_state=draw, n_jobs=threads)
     name = "normalized_feature_importances_" if figure.normalized else "feature_importances_"
-    found = {"PU": getattr(pu.fit(X_pu, labelled), name), "PN": getattr(pn.fit(X, y), name)}
+    found = {"PU": getattr(pu.fit(X_pu, labeled), name), "PN": getattr(pn.fit(X, y), name)}
     return {what: values / np.abs(values).sum() for what, values in found.items()}
 
 
@@ -137,7 +136,7 @@ def draw_importances(figure: Figure, kept: Kept, path: Path) -> Picture:
     order = np.argsort(pn)
     drawing, panels = plt.subplots(1, 2, figsize=(9, 7), sharey=True, layout="constrained")
     for ax, values, title in zip(panels, (pu, pn), ("PU ET, nnPU", "PN ET"), strict=True):
-        ax.barh(np.arange(len(order)), values[order], color=COLOURS["of the risk"])
+        ax.barh(np.arange(len(order)), values[order], color=COLORS["of the risk"])
         ax.set(title=title, xlabel="share of the risk reduction")
         ax.set_yticks(np.arange(len(order)), [kept.columns[i] for i in order], fontsize=7)
         ax.spines[["top", "right"]].set_visible(False)
@@ -188,18 +187,18 @@ def draw_maps(figure: Figure, kept: Kept, path: Path) -> Picture:
 
 def fit_selection(figure: Figure, data: Split, part: int, threads: int) -> Any:
     """Accuracy with the best features by risk reduction, and by Gini reduction on P against U."""
-    X, labelled = make_pu(data.X, data.y, n_labeled=figure.n_labelled, random_state=part)
+    X, labeled = make_pu(data.X, data.y, n_labeled=figure.n_labeled, random_state=part)
     forest = PUExtraTreesClassifier(float(data.y.mean()), random_state=part, n_jobs=threads)
     gini = PUExtraTreesClassifier(risk="pn", random_state=part, n_jobs=threads)
     orders = {
         "risk reduction": "risk-reduction",
-        "Gini reduction": gini.fit(X, labelled).feature_importances_,
+        "Gini reduction": gini.fit(X, labeled).feature_importances_,
     }
     curves = {
         what: feature_selection_curve(
             forest,
             X,
-            labelled,
+            labeled,
             X_test=data.X_test,
             y_test=data.y_test,
             steps=list(range(1, data.X.shape[1] + 1, figure.step)),
@@ -216,8 +215,8 @@ def draw_selection(figure: Figure, kept: Kept, path: Path) -> Picture:
     features = np.array([int(n) for n in kept.columns])
     risk, gini = kept.mean("risk reduction"), kept.mean("Gini reduction")
     drawing, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-    ax.plot(features, 100 * risk, color=COLOURS["of the risk"], label="risk reduction")
-    ax.plot(features, 100 * gini, color=COLOURS["of Gini"], label="Gini reduction, P against U")
+    ax.plot(features, 100 * risk, color=COLORS["of the risk"], label="risk reduction")
+    ax.plot(features, 100 * gini, color=COLORS["of Gini"], label="Gini reduction, P against U")
     ax.set(xlabel="features", ylabel="accuracy, %")
     ax.legend(frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
@@ -230,7 +229,7 @@ def draw_selection(figure: Figure, kept: Kept, path: Path) -> Picture:
         figure.title,
         path.with_suffix(".svg").name,
         f"Mean over {len(kept.parts)} draws. Area between the curves, in accuracy as a share of 1 "
-        f"times number of features: {area:+.2f} in favour of risk reduction{paper}.",
+        f"times number of features: {area:+.2f} in favor of risk reduction{paper}.",
     )
 
 

@@ -1,6 +1,6 @@
 """Runs of methods on data sets, kept one by one, so that a killed run goes on where it was.
 
-A run is one fit and its test: a data set, a method and a draw of the labelled rows. It takes one
+A run is one fit and its test: a data set, a method and a draw of the labeled rows. It takes one
 line of a CSV file, with all that was measured, the seed, versions and machine. Tables are views
 of these lines, so what two tables share is run once.
 """
@@ -36,9 +36,9 @@ FIELDS = (
     "dataset",
     "method",
     "draw",
-    "n_labelled",
+    "n_labeled",
     "scenario",
-    "unlabelled",
+    "unlabeled",
     "features",
     "prior",
     "accuracy",
@@ -172,7 +172,7 @@ def perform(
     scratch: Path,
     tell: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
-    """Draw the labelled rows, fit, test. That a method refuses the data is a result too."""
+    """Draw the labeled rows, fit, test. That a method refuses the data is a result too."""
     method = METHODS[run.method]
     prior = float(data.y.mean())
     model = method.make(Setting(run, prior, threads, scratch, tell))
@@ -184,7 +184,7 @@ def perform(
         "dataset": run.dataset,
         "method": run.method,
         "draw": run.draw,
-        "n_labelled": run.n_labelled,
+        "n_labeled": run.n_labeled,
         "scenario": run.scenario,
         "features": data.X.shape[1],
         "prior": prior,
@@ -200,11 +200,11 @@ def perform(
             X, labels = make_pu(
                 data.X,
                 data.y,
-                n_labeled=run.n_labelled,
+                n_labeled=run.n_labeled,
                 scenario=run.scenario,
                 random_state=run.draw,
             )
-            record["unlabelled"] = int((labels == 0).sum())
+            record["unlabeled"] = int((labels == 0).sum())
         if X.shape[1] <= NARROW:
             X = np.asfortranarray(X)
         started, cpu_started = time.perf_counter(), time.process_time()

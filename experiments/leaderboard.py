@@ -1,4 +1,4 @@
-"""Methods over data sets, scenarios and numbers of labelled rows: ranks, and which differ.
+"""Methods over data sets, scenarios and numbers of labeled rows: ranks, and which differ.
 
 python experiments/leaderboard.py --data FOLDER
 python experiments/leaderboard.py --also experiments/more_data.py --datasets mushrooms breast-cancer
@@ -50,7 +50,7 @@ def ranks_by_dataset(cases: Sequence[Run], scores: np.ndarray) -> np.ndarray:
 
 
 def critical_difference(n_methods: int, n_datasets: int) -> float:
-    """How far two mean ranks must be apart to differ, by Nemenyi's test at the level of 5 %."""
+    """How far two mean ranks must be apart to differ, by Nemenyi's test at the level of 5%."""
     q = studentized_range.ppf(1 - LEVEL, n_methods, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
 
@@ -79,7 +79,7 @@ def remarks(cases: Sequence[Run], methods: Sequence[str], results: Results) -> l
     said: dict[tuple[str, str], list[str]] = {}
     for case, method in product(cases, methods):
         for error in results.errors(replace(case, method=method)):
-            where = f"{case.dataset}, {case.scenario}, {case.n_labelled} labelled"
+            where = f"{case.dataset}, {case.scenario}, {case.n_labeled} labeled"
             said.setdefault((method, error), []).append(where)
     names = {case.dataset for case in cases}
     differs = {r["dataset"]: r["differs"] for r in results.lines() if r["differs"]}
@@ -103,14 +103,14 @@ def page(
         f"Mean {measure} in percent over the draws; the best of a row is bold. Ranks are averaged "
         "over the rows of a data set, then over data sets.",
     ]
-    table = ["| data | scenario | labelled | " + " | ".join(methods[i] for i in order) + " |"]
+    table = ["| data | scenario | labeled | " + " | ".join(methods[i] for i in order) + " |"]
     table.append("|" + " --- |" * (3 + len(methods)))
     for case, row in zip(cases, scores, strict=True):
         best = row.max()
         texts = ["failed" if value == FAILED else f"{value:.1f}" for value in row]
         cells = [f"**{texts[i]}**" if row[i] == best else texts[i] for i in order]
         table.append(
-            f"| {case.dataset} | {case.scenario} | {case.n_labelled} | " + " | ".join(cells) + " |"
+            f"| {case.dataset} | {case.scenario} | {case.n_labeled} | " + " | ".join(cells) + " |"
         )
     table.append("| **mean rank** | | | " + " | ".join(f"{ranks[i]:.2f}" for i in order) + " |")
     lines.append("\n".join(table))
@@ -119,7 +119,7 @@ def page(
         cd = critical_difference(len(methods), len(by_dataset))
         lines.append(
             f"Over {len(by_dataset)} data sets the methods differ with p = {p:.2g} (Friedman); two "
-            f"of them differ at 5 % where their mean ranks are {cd:.2f} apart (Nemenyi)."
+            f"of them differ at 5% where their mean ranks are {cd:.2f} apart (Nemenyi)."
         )
     if notes:
         lines.append("\n".join(f"- {note}" for note in notes))
@@ -179,7 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--datasets", nargs="+", default=list(ON))
     parser.add_argument("--methods", nargs="+", default=list(COMPARED))
     parser.add_argument("--scenarios", nargs="+", default=list(SCENARIOS), choices=SCENARIOS)
-    parser.add_argument("--labelled", nargs="+", type=int, default=[100, 1000])
+    parser.add_argument("--labeled", nargs="+", type=int, default=[100, 1000])
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--measure", default="accuracy", choices=("accuracy", "f1"))
     parser.add_argument("--threads", type=int, default=os.cpu_count())
@@ -197,7 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     results = Results(args.out / "runs.csv")
     cases = [
         Run(dataset, "", 0, n, scenario)
-        for dataset, scenario, n in product(args.datasets, args.scenarios, args.labelled)
+        for dataset, scenario, n in product(args.datasets, args.scenarios, args.labeled)
     ]
     runs = [
         replace(case, method=method, draw=i)

@@ -17,17 +17,17 @@ from puforest import PUExtraTreesClassifier
 
 @dataclass(frozen=True)
 class Run:
-    """The draw is the seed. Supervised methods learn from all classes, whatever is labelled."""
+    """The draw is the seed. Supervised methods learn from all classes, whatever is labeled."""
 
     dataset: str
     method: str
     draw: int
-    n_labelled: int = 1000  # the paper's
+    n_labeled: int = 1000  # the paper's
     scenario: str = "case-control"
 
     @classmethod
     def of(cls, line: dict[str, str]) -> Run:
-        numbers = int(line["draw"]), int(line["n_labelled"])
+        numbers = int(line["draw"]), int(line["n_labeled"])
         return cls(line["dataset"], line["method"], *numbers, line["scenario"])
 
 
@@ -70,7 +70,7 @@ def forest(**params: Any) -> Callable[[Setting], Any]:
 
 
 def bagging(sample_size: Any, *, knows_prior: bool = False) -> Callable[[Setting], Any]:
-    """PU bagging of extra trees; the paper draws as many unlabelled rows as there are rows."""
+    """PU bagging of extra trees; the paper draws as many unlabeled rows as there are rows."""
 
     def make(setting: Setting) -> Any:
         from puforest.baselines import PUBagging
@@ -131,7 +131,7 @@ MOST_EPOCHS = 200
 EPOCHS = {"covtype": 100, "cifar-10": 2}
 SELF_PU_EPOCHS = {"mushrooms": 30, "20news": 30, "mnist": 20, "covtype": 8, "cifar-10": 1}
 LEARNING_RATES = {"cifar-10": 5e-4}
-# On MNIST as in the authors' code of nnPU: of the usual 1000 rows 16 would be labelled, and nnPU
+# On MNIST as in the authors' code of nnPU: of the usual 1000 rows 16 would be labeled, and nnPU
 # ends about 3 points lower. An epoch is three steps then, hence more patience.
 BATCH_SIZES = {"mnist": 30000}
 USUAL_BATCH_SIZE = 1000
@@ -153,7 +153,7 @@ def network(
         may_stop = stops_early and epochs > patience
         # Where neither can stop, both ways are the same training, done once.
         way = "stopped" if may_stop else "whole"
-        of = f"{run.dataset}-{run.scenario}-{run.n_labelled}-{kind}-{way}-{run.draw}"
+        of = f"{run.dataset}-{run.scenario}-{run.n_labeled}-{kind}-{way}-{run.draw}"
 
         def after_epoch(row: dict[str, float]) -> None:
             setting.tell(f"epoch {row['epoch']:.0f} of {epochs}")

@@ -109,7 +109,7 @@ class Table:
     datasets: list[str]
     methods: list[str]
     draws: int
-    n_labelled: int = 1000
+    n_labeled: int = 1000
     draws_of: dict[str, int] = field(default_factory=dict)  # by data set
     scenario_of: dict[str, str] = field(default_factory=dict)  # by method, the others case-control
     paper: dict[str, dict[str, list[str]]] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class Table:
     def row(self, dataset: str) -> list[Run]:
         """The first draw of each method."""
         return [
-            Run(dataset, method, 0, self.n_labelled, self.scenario_of.get(method, "case-control"))
+            Run(dataset, method, 0, self.n_labeled, self.scenario_of.get(method, "case-control"))
             for method in self.methods
         ]
 

@@ -15,18 +15,18 @@ def mushrooms():
     """Mushroom data: training part as PU data, and the truth about a test part."""
     X, y = load_mushrooms(return_X_y=True)
     test = np.random.default_rng(0).permutation(len(X)) < len(X) // 5
-    X_pu, labelled = make_pu(X[~test], y[~test], n_labeled=1000, random_state=0)
-    return X_pu, labelled, X[test], y[test], y.mean()
+    X_pu, labeled = make_pu(X[~test], y[~test], n_labeled=1000, random_state=0)
+    return X_pu, labeled, X[test], y[test], y.mean()
 
 
 @pytest.fixture(scope="session")
 def blobs():
-    """Two overlapping clouds as PU data of a single training set: X, labelled, truth."""
+    """Two overlapping clouds as PU data of a single training set: X, labeled, truth."""
     rng = np.random.default_rng(7)
     y = rng.random(600) < 0.4
     X = rng.normal(size=(600, 6)) + 1.2 * y[:, None] * (np.arange(6) < 3)
-    labelled = (y & (rng.random(600) < 0.5)).astype(int)
-    return X, labelled, y.astype(int)
+    labeled = (y & (rng.random(600) < 0.5)).astype(int)
+    return X, labeled, y.astype(int)
 
 
 @pytest.fixture(scope="session")

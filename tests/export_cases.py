@@ -41,9 +41,9 @@ def data(seed=0, n=240):
 
 def fitted(kind, voting="hard", coding="numbers", seed=0, **params):
     make, defaults = KINDS[kind]
-    X, labelled = data(seed)
+    X, labeled = data(seed)
     given = {"prior": 0.4, "random_state": seed, "voting": voting} | defaults | params
-    return make(**given).fit(X, CODINGS[coding][labelled])
+    return make(**given).fit(X, CODINGS[coding][labeled])
 
 
 def edge_rows(model, dtype, n=2000, seed=1):
@@ -79,8 +79,8 @@ def with_trees(model, *trees):
         left=left.astype(np.int32),
         w_p=w_p.astype(np.float64),
         w_u=w_u.astype(np.float64),
-        n_labelled=np.arange(nodes, dtype=np.int32),
-        n_unlabelled=np.arange(nodes, dtype=np.int32),
+        n_labeled=np.arange(nodes, dtype=np.int32),
+        n_unlabeled=np.arange(nodes, dtype=np.int32),
     )
     return model
 

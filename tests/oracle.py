@@ -90,7 +90,7 @@ def is_pure(w_p, w_u, risk, loss):
 # Row weights: the table of scenarios, written out row by row
 
 
-def row_weights(labelled, sample_weight, *, risk, scenario, prior, propensity=None):
+def row_weights(labeled, sample_weight, *, risk, scenario, prior, propensity=None):
     """Weights (w_p, w_u) of each row; `prior` may be None where it follows from the rest.
 
     Sample weights count by their ratios alone. Those above 0 that floats cannot hold beside the
@@ -101,22 +101,22 @@ def row_weights(labelled, sample_weight, *, risk, scenario, prior, propensity=No
     scaled = np.ldexp(s, -math.frexp(s.max())[1])
     if (scaled[s > 0] < np.finfo(float).tiny).any():
         raise ValueError("sample_weight")
-    n_p, n_u = s[labelled].sum(), s[~labelled].sum()
+    n_p, n_u = s[labeled].sum(), s[~labeled].sum()
     n = n_p + n_u
     w_p, w_u = np.zeros(len(s)), np.zeros(len(s))
     positive = s if propensity is None else s / propensity
     if prior is None:
-        prior = n_p / n if risk == "pn" else positive[labelled].sum() / n
+        prior = n_p / n if risk == "pn" else positive[labeled].sum() / n
     if not 1e-100 < prior < 1:
         raise ValueError("prior")
-    if propensity is not None and not (propensity[labelled] > 1e-100).all():
+    if propensity is not None and not (propensity[labeled] > 1e-100).all():
         raise ValueError("propensity")
-    w_p[labelled] = prior * positive[labelled] / positive[labelled].sum()
+    w_p[labeled] = prior * positive[labeled] / positive[labeled].sum()
     if risk == "pn":
-        w_u[labelled] = prior * s[labelled] / n_p
-        w_u[~labelled] = (1 - prior) * s[~labelled] / n_u
+        w_u[labeled] = prior * s[labeled] / n_p
+        w_u[~labeled] = (1 - prior) * s[~labeled] / n_u
     elif scenario == "case-control":
-        w_u[~labelled] = s[~labelled] / n_u
+        w_u[~labeled] = s[~labeled] / n_u
     else:
         w_u[:] = s / n
     return w_p, w_u
@@ -149,20 +149,20 @@ class Tree:
     """One tree on the given rows.
 
     `positive` and `sample` are the weights of the rows within their groups, `masses` the three
-    totals (W_p of the labelled, W_u of the labelled, W_u of the unlabelled rows), `thresholds`
+    totals (W_p of the labeled, W_u of the labeled, W_u of the unlabeled rows), `thresholds`
     is "random" or "optimal".
     """
 
     def __init__(
-        self, X, labelled, positive, sample, masses, *, key, risk, loss, thresholds, max_features,
+        self, X, labeled, positive, sample, masses, *, key, risk, loss, thresholds, max_features,
         n_thresholds=1, max_depth=math.inf, min_samples_split=2, min_samples_leaf=1,
         min_risk_reduction=-math.inf, max_leaf_nodes=None,
     ):  # fmt: skip
-        self.X, self.labelled = np.asarray(X, dtype=float), labelled
+        self.X, self.labeled = np.asarray(X, dtype=float), labeled
         self.positive, self.sample = positive, sample
-        self.factor_p = masses[0] / positive[labelled].sum()
-        self.factor_l = masses[1] / sample[labelled].sum()
-        self.factor_u = masses[2] / sample[~labelled].sum()
+        self.factor_p = masses[0] / positive[labeled].sum()
+        self.factor_l = masses[1] / sample[labeled].sum()
+        self.factor_u = masses[2] / sample[~labeled].sum()
         self.risk, self.loss, self.thresholds = risk, loss, thresholds
         self.max_features, self.n_thresholds = max_features, n_thresholds
         self.max_depth, self.min_samples_split = max_depth, min_samples_split
@@ -175,7 +175,7 @@ class Tree:
             self.grow_best_first(max_leaf_nodes)
 
     def masses(self, rows):
-        p, u = rows[self.labelled[rows]], rows[~self.labelled[rows]]
+        p, u = rows[self.labeled[rows]], rows[~self.labeled[rows]]
         w_p = self.factor_p * math.fsum(self.positive[p])
         w_u = self.factor_l * math.fsum(self.sample[p]) + self.factor_u * math.fsum(self.sample[u])
         return w_p, w_u
@@ -278,9 +278,9 @@ class Tree:
 # Samples
 
 
-def draw_sample(key, n_labelled, n_rows, *, replace, together, labelled, unlabelled):
-    """Positions that a tree sees, labelled ones coming first among all positions."""
-    if not replace and labelled == n_labelled and unlabelled == n_rows - n_labelled:
+def draw_sample(key, n_labeled, n_rows, *, replace, together, labeled, unlabeled):
+    """Positions that a tree sees, labeled ones coming first among all positions."""
+    if not replace and labeled == n_labeled and unlabeled == n_rows - n_labeled:
         return np.arange(n_rows)
     rng = Rng(derive(key, SAMPLE))
     times = np.zeros(n_rows, dtype=int)
@@ -296,10 +296,10 @@ def draw_sample(key, n_labelled, n_rows, *, replace, together, labelled, unlabel
 
     if together:
         draw(0, n_rows, n_rows)
-        for first, last in ((0, n_labelled), (n_labelled, n_rows)):
+        for first, last in ((0, n_labeled), (n_labeled, n_rows)):
             if times[first:last].sum() == 0:
                 times[first + rng.below(last - first)] += 1
     else:
-        draw(0, n_labelled, labelled)
-        draw(n_labelled, n_rows - n_labelled, unlabelled)
+        draw(0, n_labeled, labeled)
+        draw(n_labeled, n_rows - n_labeled, unlabeled)
     return np.repeat(np.arange(n_rows), times)

@@ -15,12 +15,12 @@ from puforest.datasets import load_mushrooms, make_pu
 
 
 def mean_accuracy(model, train, test, draws):
-    """Mean accuracy on the test rows over draws of 1000 labelled positives."""
+    """Mean accuracy on the test rows over draws of 1000 labeled positives."""
     X, y = train
     scores = []
     for seed in range(draws):
-        X_pu, labelled = make_pu(X, y, n_labeled=1000, random_state=seed)
-        model.set_params(random_state=seed, prior=y.mean()).fit(X_pu, labelled)
+        X_pu, labeled = make_pu(X, y, n_labeled=1000, random_state=seed)
+        model.set_params(random_state=seed, prior=y.mean()).fit(X_pu, labeled)
         scores.append(model.score(*test))
     return 100 * np.mean(scores)
 
@@ -45,14 +45,14 @@ def test_mushrooms_forest():
     ids=str,
 )
 def test_mushrooms_all_estimators(model, least, mushrooms):
-    X, labelled, X_test, y_test, prior = mushrooms
-    model.set_params(prior=prior, random_state=0).fit(X, labelled)
+    X, labeled, X_test, y_test, prior = mushrooms
+    model.set_params(prior=prior, random_state=0).fit(X, labeled)
     assert 100 * model.score(X_test, y_test) >= least
 
 
 def test_mushrooms_upu_quadratic_overfits_as_in_the_paper(mushrooms):
-    X, labelled, X_test, y_test, prior = mushrooms
-    model = PUExtraTreesClassifier(prior, risk="upu", random_state=0).fit(X, labelled)
+    X, labeled, X_test, y_test, prior = mushrooms
+    model = PUExtraTreesClassifier(prior, risk="upu", random_state=0).fit(X, labeled)
     assert model.score(X_test, y_test) < 0.75
 
 

@@ -29,8 +29,8 @@ def full_disk(n_bytes):
 
 @pytest.fixture(scope="module")
 def model(blobs):
-    X, labelled, _ = blobs
-    return small(PUExtraTreesClassifier, n_estimators=20).fit(X, labelled)
+    X, labeled, _ = blobs
+    return small(PUExtraTreesClassifier, n_estimators=20).fit(X, labeled)
 
 
 WRITERS = {

@@ -97,7 +97,7 @@ def test_every_parameter_has_wrong_values():
 
 
 @pytest.mark.parametrize("risk", ["nnpu", "upu"])
-def test_the_prior_must_cover_the_labelled_rows(cls, risk):
+def test_the_prior_must_cover_the_labeled_rows(cls, risk):
     share = Y.mean()
     single = {"scenario": "single-training-set", "risk": risk}
     with pytest.raises(ValueError, match="prior"):
@@ -157,8 +157,8 @@ def test_wrong_rows(cls, name):
 
 
 BAD_Y = {
-    "only labelled": (np.ones(40), "y has only one class"),
-    "only unlabelled": (np.zeros(40), "y has only one class"),
+    "only labeled": (np.ones(40), "y has only one class"),
+    "only unlabeled": (np.zeros(40), "y has only one class"),
     "three classes": (np.arange(40) % 3, "y has 3 classes"),
     "two columns": (np.c_[Y, Y], "y should be a 1d array"),
     "too short": (Y[:-1], "inconsistent numbers of samples"),
@@ -206,8 +206,8 @@ WRONG_ROWS = {
 BAD_ROWS = [
     *(("sample_weight", name, value) for name, value in WRONG_ROWS.items()),
     *(("propensity", name, value) for name, value in WRONG_ROWS.items()),
-    ("sample_weight", "no labelled", 1.0 * (Y == 0)),
-    ("sample_weight", "no unlabelled", 1.0 * (Y == 1)),
+    ("sample_weight", "no labeled", 1.0 * (Y == 0)),
+    ("sample_weight", "no unlabeled", 1.0 * (Y == 1)),
     ("sample_weight", "none", np.zeros(40)),
     ("sample_weight", "negative scalar", -1),
     ("propensity", "scalar", 0.5),

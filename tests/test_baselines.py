@@ -22,7 +22,7 @@ CHECKED = [
     NaivePU(GaussianNB()),
     PUBagging(n_estimators=3),
     ElkanNotoClassifier(GaussianNB(), cv=2),
-    # In the other scenario, labelled rows unlike all others would mean that no others are positive.
+    # In the other scenario, labeled rows unlike all others would mean that no others are positive.
     ElkanNotoClassifier(GaussianNB(), cv=2, variant="weighted", scenario="single-training-set"),
     SpyTwoStep(GaussianNB(), noise_share=0.5),
 ]
@@ -44,15 +44,15 @@ def test_estimator_checks(estimator, check):
 
 
 def clouds(scenario, *, n=3000, distance=1.6, seed=0):
-    """Two clouds that overlap: X, labelled, truth; case-control data has n / 5 rows more."""
+    """Two clouds that overlap: X, labeled, truth; case-control data has n / 5 rows more."""
     rng = np.random.default_rng(seed)
     y = rng.random(n) < PRIOR
     X = rng.normal(size=(n, 3)) + distance * y[:, None]
     if scenario == "single-training-set":
         return X, (y & (rng.random(n) < 0.35)).astype(int), y.astype(int)
     more = rng.normal(size=(n // 5, 3)) + distance
-    labelled = np.repeat([1, 0], [n // 5, n])
-    return np.concatenate([more, X]), labelled, np.append(np.ones(n // 5, int), y)
+    labeled = np.repeat([1, 0], [n // 5, n])
+    return np.concatenate([more, X]), labeled, np.append(np.ones(n // 5, int), y)
 
 
 def best_error(distance=1.6):
@@ -66,7 +66,7 @@ def best_error(distance=1.6):
 
 SMOOTH = DecisionTreeClassifier(min_samples_leaf=20)
 
-# Probabilities of being labelled level off below 1, which a logistic regression cannot learn.
+# Probabilities of being labeled level off below 1, which a logistic regression cannot learn.
 LEVELLED = RandomForestClassifier(20, min_samples_leaf=20, random_state=0)
 
 WITH_PRIOR = {
@@ -81,9 +81,9 @@ WITH_PRIOR = {
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
 @pytest.mark.parametrize("name", WITH_PRIOR)
 def test_with_the_prior_all_come_near_the_best_classifier(name, scenario):
-    X, labelled, _ = clouds(scenario)
+    X, labeled, _ = clouds(scenario)
     X_new, _, y_new = clouds("single-training-set", n=5000, seed=5)
-    model = WITH_PRIOR[name].set_params(scenario=scenario).fit(X, labelled)
+    model = WITH_PRIOR[name].set_params(scenario=scenario).fit(X, labeled)
     assert 1 - model.score(X_new, y_new) < best_error() + 0.04
     assert model.prior_ == PRIOR
     if name != "spy":  # which draws the line through what it is sure of
@@ -92,9 +92,9 @@ def test_with_the_prior_all_come_near_the_best_classifier(name, scenario):
 
 @pytest.mark.parametrize("name", ["naive", "bagging"])
 def test_a_threshold_of_the_other_scenario_is_another(name):
-    X, labelled, _ = clouds("single-training-set")
+    X, labeled, _ = clouds("single-training-set")
     one, other = (
-        WITH_PRIOR[name].set_params(scenario=scenario).fit(X, labelled).threshold_
+        WITH_PRIOR[name].set_params(scenario=scenario).fit(X, labeled).threshold_
         for scenario in ("single-training-set", "case-control")
     )
     assert one > other
@@ -102,55 +102,55 @@ def test_a_threshold_of_the_other_scenario_is_another(name):
 
 @pytest.mark.parametrize("name", WITH_PRIOR)
 def test_other_codings_sparse_rows_and_impossible_priors(name):
-    X, labelled, _ = clouds("single-training-set", n=400)
+    X, labeled, _ = clouds("single-training-set", n=400)
     model = WITH_PRIOR[name].set_params(scenario="single-training-set")
-    expected = model.fit(X, labelled).predict(X)
-    assert_array_equal(model.fit(X, 2 * labelled - 1).predict(X), 2 * expected - 1)
-    assert_array_equal(model.fit(sp.csr_array(X), labelled).predict(sp.csr_array(X)), expected)
+    expected = model.fit(X, labeled).predict(X)
+    assert_array_equal(model.fit(X, 2 * labeled - 1).predict(X), 2 * expected - 1)
+    assert_array_equal(model.fit(sp.csr_array(X), labeled).predict(sp.csr_array(X)), expected)
     with pytest.raises(ValueError, match=r"prior=0\.05 is impossible"):
-        type(model)(**{**model.get_params(deep=False), "prior": 0.05}).fit(X, labelled)
+        type(model)(**{**model.get_params(deep=False), "prior": 0.05}).fit(X, labeled)
     with pytest.raises(ValueError, match="scenario must be one of"):
-        type(model)(**{**model.get_params(deep=False), "scenario": "both"}).fit(X, labelled)
+        type(model)(**{**model.get_params(deep=False), "scenario": "both"}).fit(X, labeled)
 
 
 def test_missing_values_are_up_to_the_estimator():
-    X, labelled, _ = clouds("case-control", n=400)
+    X, labeled, _ = clouds("case-control", n=400)
     X[::7, 0] = np.nan
-    assert PUBagging(n_estimators=3).fit(X, labelled).predict(X).any()
+    assert PUBagging(n_estimators=3).fit(X, labeled).predict(X).any()
     with pytest.raises(ValueError, match="NaN"):
-        NaivePU(LogisticRegression()).fit(X, labelled)
+        NaivePU(LogisticRegression()).fit(X, labeled)
 
 
 # Naive
 
 
 def test_naive_calls_few_rows_positive_but_ranks_as_with_a_prior():
-    X, labelled, y = clouds("case-control")
-    naive = NaivePU(LogisticRegression()).fit(X, labelled)
-    informed = NaivePU(LogisticRegression(), prior=PRIOR).fit(X, labelled)
-    unlabelled = labelled == 0
-    assert naive.predict(X[unlabelled]).mean() < 0.3 * PRIOR
-    assert naive.score(X[unlabelled], y[unlabelled]) < 0.75
+    X, labeled, y = clouds("case-control")
+    naive = NaivePU(LogisticRegression()).fit(X, labeled)
+    informed = NaivePU(LogisticRegression(), prior=PRIOR).fit(X, labeled)
+    unlabeled = labeled == 0
+    assert naive.predict(X[unlabeled]).mean() < 0.3 * PRIOR
+    assert naive.score(X[unlabeled], y[unlabeled]) < 0.75
     assert naive.threshold_ == 0.5
     order = [np.argsort(m.predict_proba(X)[:, 1], kind="stable") for m in (naive, informed)]
     assert_array_equal(*order)
 
 
 def test_naive_takes_classifiers_without_probabilities_unless_there_is_a_prior():
-    X, labelled, _ = clouds("case-control", n=400)
-    model = NaivePU(Perceptron(), random_state=0).fit(X, labelled)
+    X, labeled, _ = clouds("case-control", n=400)
+    model = NaivePU(Perceptron(), random_state=0).fit(X, labeled)
     assert set(np.unique(model.predict_proba(X))) == {0.0, 1.0}
     with pytest.raises(TypeError, match=r"estimator must be a classifier with a method 'predict_p"):
-        NaivePU(Perceptron(), prior=PRIOR).fit(X, labelled)
+        NaivePU(Perceptron(), prior=PRIOR).fit(X, labeled)
 
 
 # Bagging
 
 
-def test_members_see_all_labelled_rows_and_as_many_others():
-    X, labelled, _ = clouds("case-control", n=1000)
+def test_members_see_all_labeled_rows_and_as_many_others():
+    X, labeled, _ = clouds("case-control", n=1000)
     for size, expected in ((None, 200), (70, 70), (0.5, 500)):
-        bag = PUBagging(n_estimators=3, sample_size=size, random_state=0).fit(X, labelled)
+        bag = PUBagging(n_estimators=3, sample_size=size, random_state=0).fit(X, labeled)
         seen = [tree.tree_.weighted_n_node_samples[0] for tree in bag.estimators_]
         assert seen == [200 + expected] * 3
     assert len({tree.tree_.threshold[0] for tree in bag.estimators_}) > 1
@@ -164,7 +164,7 @@ class TakesNoWeights(ExtraTreeClassifier):
 @pytest.mark.parametrize("share", [0.3, 1.0])
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
 def test_weights_stand_for_repeated_rows(scenario, share):
-    X, labelled, _ = clouds(scenario, n=500)
+    X, labeled, _ = clouds(scenario, n=500)
     weighted, repeated = (
         PUBagging(
             tree,
@@ -173,75 +173,75 @@ def test_weights_stand_for_repeated_rows(scenario, share):
             oob_score=True,
             scenario=scenario,
             random_state=0,
-        ).fit(X, labelled)
+        ).fit(X, labeled)
         for tree in (ExtraTreeClassifier(), TakesNoWeights())
     )
     trees = [bag.estimators_[0].tree_ for bag in (weighted, repeated)]
-    n_rows = labelled.sum() + np.ceil(share * (labelled == 0).sum())
+    n_rows = labeled.sum() + np.ceil(share * (labeled == 0).sum())
     assert trees[0].n_node_samples[0] < trees[1].n_node_samples[0] == n_rows
     assert trees[0].weighted_n_node_samples[0] == n_rows
     assert_array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
-    assert_array_equal(weighted.oob_score_of_unlabelled_, repeated.oob_score_of_unlabelled_)
+    assert_array_equal(weighted.oob_score_of_unlabeled_, repeated.oob_score_of_unlabeled_)
 
 
 def test_out_of_bag_scores_are_those_of_members_that_did_not_draw_the_row():
-    """A nearest neighbour knows the rows it has seen: it would call each unlabelled one 0."""
-    X, labelled, y = clouds("case-control", n=1000)
+    """A nearest neighbor knows the rows it has seen: it would call each unlabeled one 0."""
+    X, labeled, y = clouds("case-control", n=1000)
     bag = PUBagging(KNeighborsClassifier(1), n_estimators=20, oob_score=True, random_state=0)
-    bag.fit(X, labelled)
-    score = bag.oob_score_of_unlabelled_
-    assert_array_equal(np.isnan(score), labelled == 1)
+    bag.fit(X, labeled)
+    score = bag.oob_score_of_unlabeled_
+    assert_array_equal(np.isnan(score), labeled == 1)
     seen = bag.predict_proba(X)[:, 1]
-    unlabelled = labelled == 0
-    assert score[unlabelled].mean() > 1.1 * seen[unlabelled].mean()
-    positive = unlabelled & (y == 1)
-    assert score[positive].mean() > score[unlabelled & (y == 0)].mean() + 0.4
+    unlabeled = labeled == 0
+    assert score[unlabeled].mean() > 1.1 * seen[unlabeled].mean()
+    positive = unlabeled & (y == 1)
+    assert score[positive].mean() > score[unlabeled & (y == 0)].mean() + 0.4
     # In-bag answers are 0: what is left is the out-of-bag answer times its frequency.
     frequency = (1 - 1 / 1000) ** 200
-    assert_allclose(seen[unlabelled].mean(), frequency * score[unlabelled].mean(), rtol=0.02)
+    assert_allclose(seen[unlabeled].mean(), frequency * score[unlabeled].mean(), rtol=0.02)
 
 
 def test_out_of_bag_scores_are_made_where_asked_for_or_needed():
-    X, labelled, _ = clouds("case-control", n=300)
+    X, labeled, _ = clouds("case-control", n=300)
     bag = PUBagging(n_estimators=3, random_state=0)
-    kept = bag.set_params(oob_score=True).fit(X, labelled).oob_score_of_unlabelled_
-    assert not hasattr(bag.set_params(oob_score=False).fit(X, labelled), "oob_score_of_unlabelled_")
-    bag.set_params(prior=PRIOR).fit(X, labelled)
-    assert_array_equal(bag.oob_score_of_unlabelled_, kept)
+    kept = bag.set_params(oob_score=True).fit(X, labeled).oob_score_of_unlabeled_
+    assert not hasattr(bag.set_params(oob_score=False).fit(X, labeled), "oob_score_of_unlabeled_")
+    bag.set_params(prior=PRIOR).fit(X, labeled)
+    assert_array_equal(bag.oob_score_of_unlabeled_, kept)
 
 
 def test_bagging_is_the_same_on_any_number_of_threads():
-    X, labelled, _ = clouds("case-control", n=500)
+    X, labeled, _ = clouds("case-control", n=500)
     one, two = (
-        PUBagging(n_estimators=8, prior=PRIOR, n_jobs=n, random_state=3).fit(X, labelled)
+        PUBagging(n_estimators=8, prior=PRIOR, n_jobs=n, random_state=3).fit(X, labeled)
         for n in (1, 2)
     )
     assert_array_equal(one.predict_proba(X), two.predict_proba(X))
     assert one.threshold_ == two.threshold_
-    other = PUBagging(n_estimators=8, prior=PRIOR, random_state=4).fit(X, labelled)
+    other = PUBagging(n_estimators=8, prior=PRIOR, random_state=4).fit(X, labeled)
     assert (one.predict_proba(X) != other.predict_proba(X)).any()
 
 
 def test_bagging_of_support_vectors_votes():
-    X, labelled, y = clouds("case-control", n=600)
+    X, labeled, y = clouds("case-control", n=600)
     bag = PUBagging(
         make_pipeline(StandardScaler(), LinearSVC()), n_estimators=5, random_state=0
-    ).fit(X, labelled)
+    ).fit(X, labeled)
     assert_allclose(5 * bag.predict_proba(X), np.round(5 * bag.predict_proba(X)))
     assert bag.score(X, y) > 0.85
 
 
 def test_bagging_with_balanced_bags_beats_that_of_the_paper(mushrooms):
-    X, labelled, X_test, y_test, prior = mushrooms
+    X, labeled, X_test, y_test, prior = mushrooms
     trees = ExtraTreesClassifier(5)
     of_paper = PUBagging(trees, n_estimators=10, sample_size=1.0, random_state=0)
-    assert of_paper.fit(X, labelled).score(X_test, y_test) < 0.8
+    assert of_paper.fit(X, labeled).score(X_test, y_test) < 0.8
     balanced = PUBagging(n_estimators=20, prior=prior, random_state=0)
-    assert balanced.fit(X, labelled).score(X_test, y_test) > 0.95
+    assert balanced.fit(X, labeled).score(X_test, y_test) > 0.95
 
 
 def test_bagging_refuses():
-    X, labelled, _ = clouds("case-control", n=400)
+    X, labeled, _ = clouds("case-control", n=400)
     for params, error, words in (
         ({"n_estimators": 0}, ValueError, "n_estimators must be at least 1, got 0"),
         ({"sample_size": 1.5}, ValueError, "sample_size, given as a share"),
@@ -251,7 +251,7 @@ def test_bagging_refuses():
         ({"estimator": StandardScaler()}, TypeError, "estimator must be a classifier"),
     ):
         with pytest.raises(error, match=words):
-            PUBagging(**params).fit(X, labelled)
+            PUBagging(**params).fit(X, labeled)
     with pytest.raises(ValueError, match="every member drew every"):
         PUBagging(n_estimators=1, sample_size=30, prior=0.5).fit([[0], [1], [2]], [1, 0, 0])
 
@@ -262,10 +262,10 @@ def test_bagging_refuses():
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
 @pytest.mark.parametrize("variant", ["classic", "weighted"])
 def test_without_a_prior_it_finds_label_frequency_and_prior(variant, scenario):
-    X, labelled, y = clouds(scenario, distance=3)
+    X, labeled, y = clouds(scenario, distance=3)
     model = ElkanNotoClassifier(LEVELLED, variant=variant, scenario=scenario)
-    model.fit(X, labelled)
-    assert_allclose(model.label_frequency_, labelled.sum() / y.sum(), atol=0.03)
+    model.fit(X, labeled)
+    assert_allclose(model.label_frequency_, labeled.sum() / y.sum(), atol=0.03)
     assert_allclose(model.prior_, PRIOR, atol=0.03)
     assert model.score(X, y) > 0.97
 
@@ -273,13 +273,13 @@ def test_without_a_prior_it_finds_label_frequency_and_prior(variant, scenario):
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
 @pytest.mark.parametrize("variant", ["classic", "weighted"])
 def test_probabilities_are_those_of_the_population(variant, scenario):
-    X, labelled, _ = clouds(scenario, n=10_000)
+    X, labeled, _ = clouds(scenario, n=10_000)
     model = ElkanNotoClassifier(
         clone(LEVELLED).set_params(min_samples_leaf=60),
         variant=variant,
         scenario=scenario,
         prior=PRIOR,
-    ).fit(X, labelled)
+    ).fit(X, labeled)
     new, _, y = clouds("single-training-set", n=5000, seed=5)
     truth = 1 / (1 + (1 - PRIOR) / PRIOR * np.exp(-1.6 * (new - 0.8).sum(axis=1)))
     answer = model.predict_proba(new)[:, 1]
@@ -288,7 +288,7 @@ def test_probabilities_are_those_of_the_population(variant, scenario):
 
 
 def test_elkan_noto_refuses():
-    X, labelled, _ = clouds("case-control", n=400)
+    X, labeled, _ = clouds("case-control", n=400)
     for params, error, words in (
         ({"estimator": LinearSVC()}, TypeError, "'predict_proba'"),
         ({"estimator": GaussianNB(), "variant": "e1"}, ValueError, "variant must be one of"),
@@ -299,15 +299,15 @@ def test_elkan_noto_refuses():
         ),
     ):
         with pytest.raises(error, match=words):
-            ElkanNotoClassifier(**params).fit(X, labelled)
+            ElkanNotoClassifier(**params).fit(X, labeled)
     constant = DecisionTreeClassifier(min_impurity_decrease=1, class_weight={0: 1, 1: 100})
-    with pytest.raises(ValueError, match="makes every unlabelled row a positive"):
-        ElkanNotoClassifier(constant, variant="weighted", prior=0.9).fit(X, labelled)
-    apart = labelled[:, None] + np.zeros((1, 2))
-    with pytest.raises(ValueError, match="no positives among the unlabelled rows"):
-        ElkanNotoClassifier(DecisionTreeClassifier(), variant="weighted").fit(apart, labelled)
-    classic = ElkanNotoClassifier(DecisionTreeClassifier()).fit(apart, labelled)
-    assert_array_equal(classic.predict(apart), labelled)
+    with pytest.raises(ValueError, match="makes every unlabeled row a positive"):
+        ElkanNotoClassifier(constant, variant="weighted", prior=0.9).fit(X, labeled)
+    apart = labeled[:, None] + np.zeros((1, 2))
+    with pytest.raises(ValueError, match="no positives among the unlabeled rows"):
+        ElkanNotoClassifier(DecisionTreeClassifier(), variant="weighted").fit(apart, labeled)
+    classic = ElkanNotoClassifier(DecisionTreeClassifier()).fit(apart, labeled)
+    assert_array_equal(classic.predict(apart), labeled)
     assert classic.prior_ == 0
     sure_of_none = DecisionTreeClassifier(max_leaf_nodes=2, random_state=0)
     with pytest.raises(ValueError, match="label_frequency_ comes out as 0"):
@@ -319,19 +319,19 @@ def test_elkan_noto_refuses():
 
 @pytest.mark.parametrize("estimator", [LogisticRegression(), LinearSVC()])
 def test_spies_find_negatives(estimator):
-    X, labelled, y = clouds("single-training-set", distance=2.5)
-    model = SpyTwoStep(estimator, random_state=0).fit(X, labelled)
+    X, labeled, y = clouds("single-training-set", distance=2.5)
+    model = SpyTwoStep(estimator, random_state=0).fit(X, labeled)
     reliable = model.reliable_negatives_
-    assert not (reliable & (labelled == 1)).any()
+    assert not (reliable & (labeled == 1)).any()
     assert reliable.sum() > 0.5 * (y == 0).sum()
     assert (y[reliable] == 0).mean() > 0.97
     assert model.n_iter_ == 1
 
 
 def test_rounds_find_more_negatives_until_none_join():
-    X, labelled, _ = clouds("case-control")
+    X, labeled, _ = clouds("case-control")
     rounds = [
-        SpyTwoStep(LogisticRegression(), max_iter=n, random_state=0).fit(X, labelled)
+        SpyTwoStep(LogisticRegression(), max_iter=n, random_state=0).fit(X, labeled)
         for n in (1, 2, 100)
     ]
     found = [model.reliable_negatives_.sum() for model in rounds]
@@ -341,16 +341,16 @@ def test_rounds_find_more_negatives_until_none_join():
 
 
 def test_more_noise_finds_more_negatives():
-    X, labelled, _ = clouds("case-control")
+    X, labeled, _ = clouds("case-control")
     few, many = (
-        SpyTwoStep(LogisticRegression(), noise_share=share, random_state=0).fit(X, labelled)
+        SpyTwoStep(LogisticRegression(), noise_share=share, random_state=0).fit(X, labeled)
         for share in (0.02, 0.3)
     )
     assert few.reliable_negatives_.sum() < many.reliable_negatives_.sum()
 
 
 def test_spies_refuse():
-    X, labelled, _ = clouds("case-control", n=400)
+    X, labeled, _ = clouds("case-control", n=400)
     for params, error, words in (
         ({"estimator": DecisionTreeClassifier()}, ValueError, "fit its training rows exactly"),
         ({"estimator": GaussianNB(), "spy_share": 0.999}, ValueError, "leaves none to learn from"),
@@ -364,14 +364,14 @@ def test_spies_refuse():
         ),
     ):
         with pytest.raises(error, match=words):
-            SpyTwoStep(**params).fit(X, labelled)
+            SpyTwoStep(**params).fit(X, labeled)
 
 
 def test_they_are_judged_as_the_forests_are():
-    X, labelled, _ = clouds("case-control")
+    X, labeled, _ = clouds("case-control")
     model = NaivePU(LogisticRegression(), prior=PRIOR)
     auc, accuracy = (
-        cross_val_score(model, X, labelled, scoring=name, cv=3).mean()
+        cross_val_score(model, X, labeled, scoring=name, cv=3).mean()
         for name in ("pu_roc_auc", "pu_accuracy")
     )
     assert auc > 0.9

@@ -237,8 +237,8 @@ def test_track_history(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     track.main(["--show", *out])
     *_, second, third = capsys.readouterr().out.splitlines()
-    assert second.endswith("| -10.00 % | 7 | same |")
-    assert third.endswith("| +0.00 % | 7 | **changed** |")
+    assert second.endswith("| -10.00% | 7 | same |")
+    assert third.endswith("| +0.00% | 7 | **changed** |")
 
 
 def test_track_counts_files_of_callgrind(tmp_path):

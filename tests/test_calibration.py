@@ -29,13 +29,13 @@ def draw(n, scenario, seed=0, frequency=0.5, propensity=None):
     s = rng.normal(size=2 * n)
     y = rng.random(2 * n) < expit(SLOPE * s + INTERCEPT)
     e = np.full(2 * n, frequency) if propensity is None else propensity(s)
-    labelled = y & (rng.random(2 * n) < e)
+    labeled = y & (rng.random(2 * n) < e)
     if scenario == "case-control":
         first = np.arange(2 * n) < n
-        keep = ~first | labelled
-        labelled &= first
-        return s[keep], labelled[keep].astype(int), e[keep]
-    return s[:n], labelled[:n].astype(int), e[:n]
+        keep = ~first | labeled
+        labeled &= first
+        return s[keep], labeled[keep].astype(int), e[keep]
+    return s[:n], labeled[:n].astype(int), e[:n]
 
 
 GRID = np.linspace(-4, 4, 2001)
@@ -50,8 +50,8 @@ PRIOR = float(MASS @ TRUTH)
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_sigmoid_recovers_the_posterior(scenario):
     # Over twelve seeds the largest errors were 0.20 and 0.03.
-    s, labelled, _ = draw(30_000, scenario)
-    sigmoid = fit_sigmoid(s, pu_sample(labelled, scenario=scenario), PRIOR)
+    s, labeled, _ = draw(30_000, scenario)
+    sigmoid = fit_sigmoid(s, pu_sample(labeled, scenario=scenario), PRIOR)
     assert_allclose(sigmoid.slope, SLOPE, atol=0.3)
     assert_allclose(sigmoid.intercept, INTERCEPT, atol=0.06)
 
@@ -60,8 +60,8 @@ def test_sigmoid_recovers_the_posterior(scenario):
 def test_isotonic_approaches_the_posterior(scenario):
     errors = []  # over twelve seeds: at most 0.09 and 0.031
     for n in (500, 30_000):
-        s, labelled, _ = draw(n, scenario)
-        p = fit_isotonic(s, pu_sample(labelled, scenario=scenario), PRIOR).predict(GRID)
+        s, labeled, _ = draw(n, scenario)
+        p = fit_isotonic(s, pu_sample(labeled, scenario=scenario), PRIOR).predict(GRID)
         assert (np.diff(p) >= 0).all()
         errors.append(MASS @ np.abs(p - TRUTH))
     assert errors[1] < min(0.045, errors[0])
@@ -69,12 +69,12 @@ def test_isotonic_approaches_the_posterior(scenario):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_propensities_correct_selective_labels(method):
-    s, labelled, e = draw(
+    s, labeled, e = draw(
         30_000, "single-training-set", propensity=lambda s: 0.1 + 0.8 * expit(3 * s)
     )
     errors = []  # over eight seeds: at most 0.022 with propensities, at least 0.08 without
     for propensity in (e, None):
-        sample = pu_sample(labelled, scenario="single-training-set", propensity=propensity)
+        sample = pu_sample(labeled, scenario="single-training-set", propensity=propensity)
         p = METHODS[method](s, sample, PRIOR).predict(GRID)
         errors.append(MASS @ np.abs(p - TRUTH))
     assert errors[0] < 0.04
@@ -84,10 +84,10 @@ def test_propensities_correct_selective_labels(method):
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("method", METHODS)
 def test_weights_are_repeated_rows(method, scenario):
-    s, labelled, _ = draw(300, scenario)
+    s, labeled, _ = draw(300, scenario)
     weight = np.random.default_rng(1).integers(1, 4, len(s))
-    weighted = pu_sample(labelled, scenario=scenario, sample_weight=weight)
-    repeated = pu_sample(labelled.repeat(weight), scenario=scenario)
+    weighted = pu_sample(labeled, scenario=scenario, sample_weight=weight)
+    repeated = pu_sample(labeled.repeat(weight), scenario=scenario)
     # Twice the rows count as more evidence against the prior on the slope, by next to nothing.
     assert_allclose(
         METHODS[method](s, weighted, PRIOR).predict(GRID),
@@ -98,17 +98,17 @@ def test_weights_are_repeated_rows(method, scenario):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_rows_that_weigh_nothing_are_not_there(method):
-    s, labelled, _ = draw(300, "case-control")
+    s, labeled, _ = draw(300, "case-control")
     weight = np.arange(len(s)) % 2
     there = weight == 1
     assert_allclose(
-        METHODS[method](s, pu_sample(labelled, sample_weight=weight), PRIOR).predict(GRID),
-        METHODS[method](s[there], pu_sample(labelled[there]), PRIOR).predict(GRID),
+        METHODS[method](s, pu_sample(labeled, sample_weight=weight), PRIOR).predict(GRID),
+        METHODS[method](s[there], pu_sample(labeled[there]), PRIOR).predict(GRID),
         rtol=1e-6,
     )
 
 
-def test_labelled_rows_are_pooled_with_the_next_unlabelled_ones():
+def test_labeled_rows_are_pooled_with_the_next_unlabeled_ones():
     score = np.array([0.0, 1, 2, 0.5, 3])
     sample = pu_sample([0, 0, 0, 1, 1])
     isotonic = fit_isotonic(score, sample, 0.4)
@@ -118,13 +118,13 @@ def test_labelled_rows_are_pooled_with_the_next_unlabelled_ones():
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_isotonic_is_the_least_pu_brier_score(scenario):
-    s, labelled, _ = draw(500, scenario)
-    sample = pu_sample(labelled, scenario=scenario)
+    s, labeled, _ = draw(500, scenario)
+    sample = pu_sample(labeled, scenario=scenario)
 
     def brier(p):
         return sample.of_population(p**2) - 2 * PRIOR * sample.of_positives(p)
 
-    # Labelled rows above all others may have 1 in the optimum; here they share with the highest.
+    # Labeled rows above all others may have 1 in the optimum; here they share with the highest.
     s = np.minimum(s, s[sample.population > 0].max())
     p = fit_isotonic(s, sample, PRIOR).predict(s)
     rng = np.random.default_rng(0)
@@ -137,7 +137,7 @@ def test_isotonic_is_the_least_pu_brier_score(scenario):
     assert brier(p) <= brier(fit_sigmoid(s, sample, PRIOR).predict(s))
 
 
-def test_sigmoid_is_finite_where_labelled_rows_separate_and_flat_where_they_score_low():
+def test_sigmoid_is_finite_where_labeled_rows_separate_and_flat_where_they_score_low():
     score = np.concatenate([np.linspace(2, 3, 50), np.linspace(-1, 1, 200)])
     sample = pu_sample(np.repeat([1, 0], [50, 200]))
     apart = fit_sigmoid(score, sample, 0.3)
@@ -173,12 +173,12 @@ def forest(scenario="case-control", **params):
 @pytest.mark.parametrize("cv", [3, "oob", "prefit"])
 @pytest.mark.parametrize("method", METHODS)
 def test_calibrated_to_the_class(scenario, cv, method):
-    X, labelled, _ = clouds(3000, scenario)
+    X, labeled, _ = clouds(3000, scenario)
     X_test, _, y_test = clouds(5000, "single-training-set", seed=1)
     model = PUCalibratedClassifier(forest(scenario), method=method, cv=cv)
     if cv == "prefit":
         model.estimator.fit(*clouds(3000, scenario, seed=2)[:2])
-    p = model.fit(X, labelled).predict_proba(X_test)
+    p = model.fit(X, labeled).predict_proba(X_test)
     raw = model.estimator_.predict_proba(X_test)
     assert_allclose(p.sum(axis=1), 1)
     error, raw_error = (benchmark.calibration_error(a[:, 1], y_test) for a in (p, raw))
@@ -194,39 +194,39 @@ def test_calibrated_to_the_class(scenario, cv, method):
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_not_calibrated_to_the_label(scenario):
-    X, labelled, _ = clouds(2000, scenario)
+    X, labeled, _ = clouds(2000, scenario)
     X_test, _, y_test = clouds(5000, "single-training-set", seed=1)
     base = forest(scenario, oob_score=False)
     to_class, to_label = (
-        benchmark.calibration_error(model.fit(X, labelled).predict_proba(X_test)[:, 1], y_test)
+        benchmark.calibration_error(model.fit(X, labeled).predict_proba(X_test)[:, 1], y_test)
         for model in (PUCalibratedClassifier(base, cv=3), CalibratedClassifierCV(base, cv=3))
     )
     assert to_class < to_label
 
 
 def test_scores_come_from_where_cv_says():
-    X, labelled, _ = clouds(300, "case-control")
-    sample = pu_sample(labelled)
-    fitted = forest().fit(X, labelled)
+    X, labeled, _ = clouds(300, "case-control")
+    sample = pu_sample(labeled)
+    fitted = forest().fit(X, labeled)
     folds = np.empty(len(X))
-    for train, test in PUStratifiedKFold(3, random_state=0).split(X, labelled):
-        folds[test] = clone(forest()).fit(X[train], labelled[train]).decision_function(X[test])
+    for train, test in PUStratifiedKFold(3, random_state=0).split(X, labeled):
+        folds[test] = clone(forest()).fit(X[train], labeled[train]).decision_function(X[test])
     for cv, score in (("oob", fitted.oob_decision_function_), (3, folds)):
-        model = PUCalibratedClassifier(forest(), cv=cv).fit(X, labelled)
+        model = PUCalibratedClassifier(forest(), cv=cv).fit(X, labeled)
         assert model.calibrator_ == fit_sigmoid(score, sample, 0.3)
         assert_array_equal(model.estimator_.decision_function(X), fitted.decision_function(X))
 
 
 def test_rows_without_out_of_bag_answer_are_left_out():
-    X, labelled, _ = clouds(300, "single-training-set")
+    X, labeled, _ = clouds(300, "single-training-set")
     model = PUCalibratedClassifier(forest("single-training-set", n_estimators=4), cv="oob")
     with pytest.warns(UserWarning, match="seen by every tree"):
-        model.fit(X, labelled)
+        model.fit(X, labeled)
     assert np.isfinite(model.predict_proba(X)).all()
 
 
 def test_other_classifiers_and_pipelines():
-    X, labelled, _ = clouds(3000, "case-control")
+    X, labeled, _ = clouds(3000, "case-control")
     X_test, _, y_test = clouds(5000, "single-training-set", seed=1)
     logistic = make_pipeline(StandardScaler(), LogisticRegression())
     tree = PUDecisionTreeClassifier(prior=0.3, min_samples_leaf=100, voting="soft", random_state=0)
@@ -235,7 +235,7 @@ def test_other_classifiers_and_pipelines():
         (make_pipeline(StandardScaler(), tree), {}),
         (forest(risk="pn", prior=None), {"prior": 0.3, "cv": "oob"}),
     ):
-        model = PUCalibratedClassifier(estimator, **params).fit(X, np.array(["a", "b"])[labelled])
+        model = PUCalibratedClassifier(estimator, **params).fit(X, np.array(["a", "b"])[labeled])
         assert_array_equal(model.classes_, ["a", "b"])
         p = model.predict_proba(X_test)[:, 1]
         assert benchmark.calibration_error(p, y_test) < 0.08
@@ -243,45 +243,45 @@ def test_other_classifiers_and_pipelines():
 
 
 def test_weights_and_propensities_reach_estimator_and_map():
-    X, labelled, _ = clouds(400, "single-training-set")
+    X, labeled, _ = clouds(400, "single-training-set")
     rng = np.random.default_rng(0)
     rows = {"sample_weight": rng.integers(1, 4, len(X)), "propensity": rng.uniform(0.3, 1, len(X))}
     base = forest("single-training-set")
-    fitted = clone(base).fit(X, labelled, **rows)
-    sample = pu_sample(labelled, scenario="single-training-set", **rows)
-    model = PUCalibratedClassifier(base, cv="oob").fit(X, labelled, **rows)
+    fitted = clone(base).fit(X, labeled, **rows)
+    sample = pu_sample(labeled, scenario="single-training-set", **rows)
+    model = PUCalibratedClassifier(base, cv="oob").fit(X, labeled, **rows)
     assert model.calibrator_ == fit_sigmoid(fitted.oob_decision_function_, sample, 0.3)
-    by_folds = PUCalibratedClassifier(base, cv=3).fit(X, labelled, **rows)
-    assert by_folds.calibrator_ != PUCalibratedClassifier(base, cv=3).fit(X, labelled).calibrator_
+    by_folds = PUCalibratedClassifier(base, cv=3).fit(X, labeled, **rows)
+    assert by_folds.calibrator_ != PUCalibratedClassifier(base, cv=3).fit(X, labeled).calibrator_
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = PUCalibratedClassifier(base, cv=3).fit(X, labelled, **rows)
+        routed = PUCalibratedClassifier(base, cv=3).fit(X, labeled, **rows)
     assert routed.calibrator_ == by_folds.calibrator_
 
 
 def test_scored_by_pu_metrics():
-    X, labelled, _ = clouds(1000, "case-control")
+    X, labeled, _ = clouds(1000, "case-control")
     base = forest(n_estimators=20, oob_score=False)
     calibrated = PUCalibratedClassifier(base, cv=3, scenario="case-control")
     scores = [
-        cross_validate(model, X, labelled, scoring="pu_brier", cv=3)["test_score"].mean()
+        cross_validate(model, X, labeled, scoring="pu_brier", cv=3)["test_score"].mean()
         for model in (base, calibrated)
     ]
     assert scores[1] > scores[0]
 
 
-def test_an_estimator_that_has_learnt_nothing_is_told():
-    X, labelled, _ = clouds(300, "case-control")
-    upside_down = LogisticRegression().fit(X, 1 - labelled)
+def test_an_estimator_that_has_learned_nothing_is_told():
+    X, labeled, _ = clouds(300, "case-control")
+    upside_down = LogisticRegression().fit(X, 1 - labeled)
     model = PUCalibratedClassifier(upside_down, cv="prefit", prior=0.3, scenario="case-control")
-    with pytest.warns(UserWarning, match="labelled rows score no higher than others"):
-        model.fit(X, labelled)
+    with pytest.warns(UserWarning, match="labeled rows score no higher than others"):
+        model.fit(X, labeled)
     assert_allclose(model.predict_proba(X)[:, 1], 0.3, atol=1e-6)
 
 
 def test_refuses():
-    X, labelled, _ = clouds(200, "case-control")
+    X, labeled, _ = clouds(200, "case-control")
 
-    def refused(match, estimator=None, error=ValueError, y=labelled, **params):
+    def refused(match, estimator=None, error=ValueError, y=labeled, **params):
         model = PUCalibratedClassifier(forest() if estimator is None else estimator, **params)
         with pytest.raises(error, match=match):
             model.fit(X, y)
@@ -298,10 +298,8 @@ def test_refuses():
     refused("only works for partitions", cv=PUShuffleSplit(2, test_size=0.5))
     refused("is not fitted yet", cv="prefit", error=sklearn.exceptions.NotFittedError)
     refused("only one class", y=np.zeros(len(X)))
-    prefit = forest().fit(X, labelled)
-    refused(
-        r"classes \[-1, 1\], but .* fitted to \[0, 1\]", prefit, y=2 * labelled - 1, cv="prefit"
-    )
+    prefit = forest().fit(X, labeled)
+    refused(r"classes \[-1, 1\], but .* fitted to \[0, 1\]", prefit, y=2 * labeled - 1, cv="prefit")
     with pytest.raises(sklearn.exceptions.NotFittedError):
         PUCalibratedClassifier(forest()).predict(X)
 
@@ -323,9 +321,9 @@ def expected_failures(model):
     return {"check_sample_weight_equivalence_on_dense_data": why}
 
 
-# Some of the data of the checks is noise, and some has negatives as unlabelled rows: few of those
+# Some of the data of the checks is noise, and some has negatives as unlabeled rows: few of those
 # are positive if the prior is small.
-@pytest.mark.filterwarnings("ignore:labelled rows score no higher")
+@pytest.mark.filterwarnings("ignore:labeled rows score no higher")
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
 def test_estimator_checks(estimator, check):
     check(estimator)
@@ -343,10 +341,10 @@ def test_benchmark(tmp_path):
 
 def test_separate_samples_have_the_prior_they_state():
     workload = benchmark.load("synthetic-4000x4", None)
-    X, labelled = benchmark.separate_samples(workload, 1000, seed=0)
-    assert (labelled.sum(), (labelled == 0).sum()) == (workload.n_labelled, 1000)
+    X, labeled = benchmark.separate_samples(workload, 1000, seed=0)
+    assert (labeled.sum(), (labeled == 0).sum()) == (workload.n_labeled, 1000)
     assert len(np.unique(X, axis=0)) == len(X)
     truth = {row.tobytes(): y for row, y in zip(workload.X, workload.y, strict=True)}
     classes = np.array([truth[row.tobytes()] for row in X])
-    assert classes[labelled == 1].all()
-    assert_allclose(classes[labelled == 0].mean(), workload.prior, atol=5e-4)
+    assert classes[labeled == 1].all()
+    assert_allclose(classes[labeled == 0].mean(), workload.prior, atol=5e-4)

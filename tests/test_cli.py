@@ -43,9 +43,9 @@ def cli(capsys):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, blobs):
     """A table as CSV and Parquet, and a model fitted to it."""
-    X, labelled, truth = blobs
+    X, labeled, truth = blobs
     where = tmp_path_factory.mktemp("cli")
-    columns = {"id": [f"{i:04}" for i in range(len(X))], "known": labelled, "truth": truth}
+    columns = {"id": [f"{i:04}" for i in range(len(X))], "known": labeled, "truth": truth}
     columns |= {f"feature {i}": X[:, i] for i in range(X.shape[1])}
     table = pa.table(columns)
     pyarrow.csv.write_csv(table, where / "rows.csv")
@@ -64,11 +64,11 @@ def test_fit_tells_what_it_understood(cli, folder, tmp_path):
         "--drop", "id", "--scenario", "single-training-set", "--folds", 2, *FAST,
     )  # fmt: skip
     assert said.code == 0
-    assert re.search(r"rows +600: 115 labelled, 485 unlabelled", said.err)
-    assert re.search(r"labels +known = 1 is labelled, 0 is not", said.err)
+    assert re.search(r"rows +600: 115 labeled, 485 unlabeled", said.err)
+    assert re.search(r"labels +known = 1 is labeled, 0 is not", said.err)
     assert re.search(r"features +6: feature 0, feature 1", said.err)
     assert re.search(r"scenario +single-training-set", said.err)
-    assert re.search(r"prior +0\.\d+, estimated; 90 % interval 0\.\d+ to 0\.\d+", said.err)
+    assert re.search(r"prior +0\.\d+, estimated; 90% interval 0\.\d+ to 0\.\d+", said.err)
     assert "2 folds" in said.out
     assert re.search(r"precision +0\.\d+ +0\.\d+ to", said.out)
     loaded = puforest.load(model)
@@ -200,7 +200,7 @@ def test_evaluate_beside_the_truth(cli, folder, blobs):
     assert said.err == ""
     answer = json.loads(said.out)
     assert answer["scenario"] == "single-training-set"
-    assert answer["labelled"] == blobs[1].sum()
+    assert answer["labeled"] == blobs[1].sum()
     model = puforest.load(folder / "model.puf")
     table = pa.table(list(blobs[0].T.copy()), names=model.feature_names_in_.tolist())
     called = model.predict(table)
@@ -226,8 +226,8 @@ def test_clipped_estimates_are_marked(cli, folder):
     assert "*" not in fine
 
 
-def test_rows_the_model_has_learnt_from_are_noticed(cli, folder, tmp_path):
-    same, other = "look like the rows the model was fitted to", "has the model learnt from these"
+def test_rows_the_model_has_learned_from_are_noticed(cli, folder, tmp_path):
+    same, other = "look like the rows the model was fitted to", "has the model learned from these"
     lines = (folder / "rows.csv").read_text().splitlines()
     (tmp_path / "part.csv").write_text("\n".join(lines[:-1]))
     for rows, prior, said, unsaid in (
@@ -254,7 +254,7 @@ def test_evaluate_takes_another_prior_and_scenario(cli, folder):
     assert first["metrics"]["lee_liu"] != second["metrics"]["lee_liu"]
 
 
-def test_truth_of_case_control_rows_is_about_the_unlabelled(cli, folder):
+def test_truth_of_case_control_rows_is_about_the_unlabeled(cli, folder):
     answer = json.loads(
         cli(
             "evaluate", folder / "model.puf", folder / "rows.csv", "--label", "known",
@@ -273,7 +273,7 @@ def test_truth_of_case_control_rows_is_about_the_unlabelled(cli, folder):
 def test_classes_that_are_not_known_are_no_negatives(cli, folder, tmp_path, blobs):
     table = pa.csv.read_csv(folder / "rows.csv")
     place = table.column_names.index("truth")
-    labelled, truth = blobs[1], blobs[2]
+    labeled, truth = blobs[1], blobs[2]
     evaluate = ("evaluate", folder / "model.puf", tmp_path / "rows.csv", "--label", "known")
     evaluate += ("--truth", "truth", "--json")
 
@@ -286,8 +286,8 @@ def test_classes_that_are_not_known_are_no_negatives(cli, folder, tmp_path, blob
         said = cli(*evaluate)
         assert said.code == 1
         assert f"the column holds {gap or 'nothing'} for some rows" in said.err
-    # Of case-control data the labelled rows are not asked for.
-    with_truth(["" if known else str(c) for known, c in zip(labelled, truth, strict=True)])
+    # Of case-control data the labeled rows are not asked for.
+    with_truth(["" if known else str(c) for known, c in zip(labeled, truth, strict=True)])
     assert cli(*evaluate).code == 1
     answer = json.loads(cli(*evaluate, "--scenario", "case-control").out)
     assert 0 < answer["truth"]["pu_precision"] < 1
@@ -301,12 +301,12 @@ def test_an_estimated_prior_is_held_against_the_rows(cli, folder, tmp_path, blob
     fit += ("--scenario", "single-training-set", "-o", model, "--no-quality", "-q", *FAST)
     assert cli(*fit).code == 0
     estimate = puforest.load(model).prior_estimate_
-    # More of these rows are labelled than the interval has for its least prior.
+    # More of these rows are labeled than the interval has for its least prior.
     n = round(len(blobs[0]) * (estimate.interval[0] + estimate.value) / 2)
-    labelled = np.zeros(len(blobs[0]), dtype=int)
-    labelled[np.argsort(-blobs[2], kind="stable")[:n]] = 1
+    labeled = np.zeros(len(blobs[0]), dtype=int)
+    labeled[np.argsort(-blobs[2], kind="stable")[:n]] = 1
     table = pa.csv.read_csv(folder / "rows.csv")
-    table = table.set_column(table.column_names.index("known"), "known", pa.array(labelled))
+    table = table.set_column(table.column_names.index("known"), "known", pa.array(labeled))
     pyarrow.csv.write_csv(table, tmp_path / "rows.csv")
     said = cli("evaluate", model, tmp_path / "rows.csv", "--label", "known", "--json")
     assert said.code == 0, said.err
@@ -315,14 +315,14 @@ def test_an_estimated_prior_is_held_against_the_rows(cli, folder, tmp_path, blob
 
 
 def test_calibrated_models(cli, folder, tmp_path, blobs):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     forest = puforest.PURandomForestClassifier(
         scenario="single-training-set", n_estimators=30, oob_score=True, random_state=0
     )
     names = [f"feature {i}" for i in range(X.shape[1])]
     table = pa.table(list(X.T.copy()), names=names)
     with pytest.warns(PriorEstimatedWarning):
-        model = PUCalibratedClassifier(forest, cv="oob").fit(table, labelled)
+        model = PUCalibratedClassifier(forest, cv="oob").fit(table, labeled)
     model.save(tmp_path / "model.puf")
     rows = (tmp_path / "model.puf", folder / "rows.csv", "--label", "known")
     answer = json.loads(cli("evaluate", *rows, "--json").out)
@@ -331,17 +331,17 @@ def test_calibrated_models(cli, folder, tmp_path, blobs):
     estimate = model.estimator_.prior_estimate_
     settings = {"prior": estimate.value, "prior_interval": estimate.interval}
     with pytest.warns(PriorMismatchWarning):
-        expected = pu_interval("brier", labelled, score, scenario="single-training-set", **settings)
+        expected = pu_interval("brier", labeled, score, scenario="single-training-set", **settings)
     assert answer["metrics"]["pu_brier"]["low"] == pytest.approx(expected.low)
     assert cli("report", *rows, "--held-out", "-o", tmp_path / "r.html", "--threads", 1).code == 0
 
 
 def test_names_are_no_commands_to_the_terminal(cli, blobs, tmp_path):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     names = ["\x1b[2J", *(f"feature {i}" for i in range(1, X.shape[1]))]
     table = pa.table(list(X.T.copy()), names=names)
     forest = puforest.PUExtraTreesClassifier(prior=0.4, n_estimators=3, random_state=0)
-    forest.fit(table, labelled).save(tmp_path / "model.puf")
+    forest.fit(table, labeled).save(tmp_path / "model.puf")
     pyarrow.csv.write_csv(pa.table({"feature 1": X[:, 1], "\x1b]0": X[:, 0]}), tmp_path / "r.csv")
     said = cli("describe", tmp_path / "model.puf")
     assert said.out.count("\\x1b[2J") == 2

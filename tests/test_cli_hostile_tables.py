@@ -126,7 +126,7 @@ def test_delimiters_that_cannot_be(tmp_path, refused):
 # Labels
 
 
-@pytest.mark.parametrize("word", ["negative", "neg", "u", "U", "unlab", "unlabelled?", "-5", "0.0"])
+@pytest.mark.parametrize("word", ["negative", "neg", "u", "U", "unlab", "unlabeled?", "-5", "0.0"])
 def test_words_for_negatives_are_no_labels(tmp_path, refused, word):
     (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"{i},{word * (i % 2)}\n" for i in range(9)))
     said = refused(tmp_path / "t.csv", "--label", "y")
@@ -184,7 +184,7 @@ def test_arrays_of_other_types(tmp_path, dtype):
         np.savez(tmp_path / "t.npz", X=np.asarray(X.astype(dtype), order=order), y=Y.astype(">i4"))
         table = read(tmp_path / "t.npz")
         np.testing.assert_array_equal(table.X, X.astype(dtype))
-        assert table.labelled.tolist() == Y.tolist()
+        assert table.labeled.tolist() == Y.tolist()
 
 
 @pytest.mark.parametrize(

@@ -136,11 +136,11 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize(
-    ("stream", "no_color", "coloured"),
+    ("stream", "no_color", "colored"),
     [(Terminal, None, True), (Terminal, "1", False), (io.StringIO, None, False)],
     ids=["terminal", "NO_COLOR", "file"],
 )
-def test_colours_only_where_they_are_seen(tmp_path, monkeypatch, stream, no_color, coloured):
+def test_colors_only_where_they_are_seen(tmp_path, monkeypatch, stream, no_color, colored):
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
     if no_color:
@@ -148,7 +148,7 @@ def test_colours_only_where_they_are_seen(tmp_path, monkeypatch, stream, no_colo
     monkeypatch.setattr(sys, "stderr", stream())
     assert run(["describe", str(tmp_path / "no.puf")]) == 1
     said = sys.stderr.getvalue()
-    assert ("31m" in said) == coloured
+    assert ("31m" in said) == colored
     assert "error: " in said
 
 

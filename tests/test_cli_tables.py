@@ -68,7 +68,7 @@ def test_text(fitted, capsys, tmp_path, name, content):
     code, answer = fitted(tmp_path / name)
     assert code == 0
     assert answer["features"] == ["a", "b"]
-    assert (answer["rows"], answer["labelled"]) == (40, 20)
+    assert (answer["rows"], answer["labeled"]) == (40, 20)
     # And it streams as well.
     scored = tmp_path / "scored.parquet"
     predict = ["predict", str(tmp_path / "model.puf"), str(tmp_path / name), "-o", str(scored)]
@@ -110,7 +110,7 @@ def test_formats(fitted, tmp_path, name):
     label = () if path.suffix in (".npz", ".svm") else ("--label", "y")
     code, answer = fitted(path, label=label)
     assert code == 0
-    assert (answer["rows"], answer["labelled"], len(answer["features"])) == (60, 20, 3)
+    assert (answer["rows"], answer["labeled"], len(answer["features"])) == (60, 20, 3)
     first = {"t.svm": "1", "zero.svm": "0"}.get(name, "x0")
     assert answer["features"][0] == first
 
@@ -186,7 +186,7 @@ def test_delimiters():
         ("\n\n\n", "is empty"),
     ],
 )
-def test_what_cannot_be_learnt_from(fitted, tmp_path, content, hint):
+def test_what_cannot_be_learned_from(fitted, tmp_path, content, hint):
     (tmp_path / "t.csv").write_text(content)
     code, error = fitted(tmp_path / "t.csv")
     assert code == 1
@@ -255,7 +255,7 @@ def test_odd_but_sensible(fitted, tmp_path):
         "empty": "empty",
         "date": "text, such as '2024-01-01'",
     }
-    assert answer["labelled"] == 30
+    assert answer["labeled"] == 30
     model = puforest.load(tmp_path / "model.puf")
     assert model.feature_names_in_.tolist() == answer["features"]
 
@@ -294,7 +294,7 @@ def test_text_options(fitted, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("values", "positive", "labelled"),
+    ("values", "positive", "labeled"),
     [
         ([1, 0, 1], None, [1, 0, 1]),
         ([1.0, -1.0, None], None, [1, 0, 0]),
@@ -308,10 +308,10 @@ def test_text_options(fitted, tmp_path):
     ],
     ids=str,
 )
-def test_labels(values, positive, labelled):
+def test_labels(values, positive, labeled):
     column = pa.chunked_array([values if isinstance(values, pa.Array) else pa.array(values)])
     rule = label_rule("y", column, positive)
-    assert rule.apply(column).tolist() == labelled
+    assert rule.apply(column).tolist() == labeled
 
 
 def test_labels_that_are_not_guessed():

@@ -32,12 +32,12 @@ def commands_of_terminals(text):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, blobs):
     """A table and a model whose files and columns have hostile names."""
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     where = tmp_path_factory.mktemp("text")
-    table = pa.table({NAME: X[:, 0], "b": X[:, 1], "y": labelled, f"{NAME} text": [NAME] * len(X)})
+    table = pa.table({NAME: X[:, 0], "b": X[:, 1], "y": labeled, f"{NAME} text": [NAME] * len(X)})
     pyarrow.csv.write_csv(table, where / f"rows{NAME}.csv")
     model = puforest.PUExtraTreesClassifier(0.4, n_estimators=3, random_state=0)
-    model.fit(table.select([NAME, "b"]), labelled).save(where / f"model{NAME}.puf")
+    model.fit(table.select([NAME, "b"]), labeled).save(where / f"model{NAME}.puf")
     return where
 
 

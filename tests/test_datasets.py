@@ -24,8 +24,8 @@ def test_mushrooms():
 
 def test_make_pu_case_control():
     X, y = np.arange(40)[:, None], np.repeat(["n", "p"], 20)
-    X_pu, labelled = make_pu(X, y, n_labeled=7, random_state=0)
-    assert_array_equal(labelled, [1] * 7 + [0] * 40)
+    X_pu, labeled = make_pu(X, y, n_labeled=7, random_state=0)
+    assert_array_equal(labeled, [1] * 7 + [0] * 40)
     assert_array_equal(X_pu[7:], X)
     assert len(np.unique(X_pu[:7])) == 7
     assert X_pu[:7].min() >= 20
@@ -33,12 +33,12 @@ def test_make_pu_case_control():
 
 def test_make_pu_single_training_set():
     X, y = np.arange(40)[:, None], np.repeat([-1, 1], 20)
-    X_pu, labelled = make_pu(X, y, n_labeled=0.25, scenario="single-training-set", random_state=0)
+    X_pu, labeled = make_pu(X, y, n_labeled=0.25, scenario="single-training-set", random_state=0)
     assert_array_equal(X_pu, X)
-    assert labelled[:20].sum() == 0
-    assert labelled[20:].sum() == 5
+    assert labeled[:20].sum() == 0
+    assert labeled[20:].sum() == 5
     other = make_pu(X, y, n_labeled=0.25, scenario="single-training-set", random_state=1)[1]
-    assert not np.array_equal(labelled, other)
+    assert not np.array_equal(labeled, other)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_make_pu_refuses(change, message):
         make_pu(**given)
 
 
-def shares(y, labelled, index):
-    return y[index].mean(), y[index][labelled == 0].mean()
+def shares(y, labeled, index):
+    return y[index].mean(), y[index][labeled == 0].mean()
 
 
 @pytest.fixture
@@ -76,9 +76,9 @@ def test_make_pu_says_which_rows_it_took(table):
         {"prior": 0.2, "scenario": "single-training-set"},
         {"n_unlabeled": 30},
     ):
-        X_pu, labelled, index = make_pu(X, y, **options, return_index=True, random_state=0)
+        X_pu, labeled, index = make_pu(X, y, **options, return_index=True, random_state=0)
         assert_array_equal(X_pu, X[index])
-        assert y[index][labelled == 1].all()
+        assert y[index][labeled == 1].all()
         again = make_pu(X, y, **options, random_state=0)
         assert len(again) == 2
         assert_array_equal(again[0], X_pu)
@@ -86,34 +86,34 @@ def test_make_pu_says_which_rows_it_took(table):
 
 def test_prior_shift_of_case_control_data(table):
     X, y = table
-    _, labelled, index = make_pu(X, y, n_labeled=10, prior=0.2, return_index=True, random_state=0)
+    _, labeled, index = make_pu(X, y, n_labeled=10, prior=0.2, return_index=True, random_state=0)
     # All 60 negatives and the 15 positives that make a fifth.
-    assert_array_equal(np.bincount(labelled), [75, 10])
-    assert shares(y, labelled, index)[1] == 0.2
+    assert_array_equal(np.bincount(labeled), [75, 10])
+    assert shares(y, labeled, index)[1] == 0.2
     assert len(np.unique(index)) == 85
     # More positives than there are: then negatives are left out.
-    _, labelled, index = make_pu(X, y, n_labeled=10, prior=0.75, return_index=True, random_state=0)
-    assert_array_equal(np.bincount(y[index][labelled == 0]), [10, 30])
+    _, labeled, index = make_pu(X, y, n_labeled=10, prior=0.75, return_index=True, random_state=0)
+    assert_array_equal(np.bincount(y[index][labeled == 0]), [10, 30])
     few = make_pu(X, y, n_labeled=10, prior=0.2, n_unlabeled=50, return_index=True, random_state=0)
     assert_array_equal(np.bincount(y[few[2]][few[1] == 0]), [40, 10])
 
 
 def test_prior_shift_of_a_single_training_set(table):
     X, y = table
-    _, labelled, index = make_pu(
+    _, labeled, index = make_pu(
         X, y, n_labeled=0.4, prior=0.25, scenario="single-training-set", return_index=True,
         random_state=0,
     )  # fmt: skip
     assert_array_equal(np.bincount(y[index]), [60, 20])
-    assert labelled.sum() == 8
+    assert labeled.sum() == 8
     assert (np.diff(index) > 0).all()
 
 
-def test_number_of_unlabelled_rows(table):
+def test_number_of_unlabeled_rows(table):
     X, y = table
-    _, labelled, index = make_pu(X, y, n_unlabeled=30, return_index=True, random_state=0)
-    assert_array_equal(np.bincount(labelled), [30, 20])
-    assert len(np.unique(index[labelled == 0])) == 30
+    _, labeled, index = make_pu(X, y, n_unlabeled=30, return_index=True, random_state=0)
+    assert_array_equal(np.bincount(labeled), [30, 20])
+    assert len(np.unique(index[labeled == 0])) == 30
 
 
 def test_propensities_as_they_are(table):
@@ -121,38 +121,36 @@ def test_propensities_as_they_are(table):
     e = np.where(np.arange(100) % 2, 0.9, 0.1)
     counts = np.zeros(100)
     for seed in range(400):
-        *_, labelled = make_pu(
-            X, y, propensity=e, scenario="single-training-set", random_state=seed
-        )
-        counts += labelled
+        *_, labeled = make_pu(X, y, propensity=e, scenario="single-training-set", random_state=seed)
+        counts += labeled
     assert counts[y == 0].sum() == 0
     assert_allclose(counts[y == 1] / 400, e[y == 1], atol=4 * np.sqrt(0.09 / 400))
 
 
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
 def test_propensities_in_proportion(table, scenario):
-    """The number is as given, and each is labelled by its share: 20 e / sum(e)."""
+    """The number is as given, and each is labeled by its share: 20 e / sum(e)."""
     X, y = table
     e = np.linspace(0.1, 0.3, 100)
     expected = 20 * e[y == 1] / e[y == 1].sum()
     counts = np.zeros(100)
     for seed in range(400):
-        _, labelled, index = make_pu(
+        _, labeled, index = make_pu(
             X, y, n_labeled=20, propensity=e, scenario=scenario, return_index=True,
             random_state=seed,
         )  # fmt: skip
-        assert labelled.sum() == 20
-        counts[index[labelled == 1]] += 1
+        assert labeled.sum() == 20
+        counts[index[labeled == 1]] += 1
     assert_allclose(counts[y == 1] / 400, expected, atol=4 * np.sqrt(0.25 / 400))
     assert np.corrcoef(counts[y == 1], expected)[0, 1] > 0.7
 
 
 def test_equal_propensities_may_label_all(table):
     X, y = table
-    *_, labelled = make_pu(
+    *_, labeled = make_pu(
         X, y, n_labeled=40, propensity=np.full(100, 0.3), scenario="single-training-set"
     )
-    assert_array_equal(labelled, y)
+    assert_array_equal(labeled, y)
 
 
 E = np.full(40, 0.5)

@@ -50,8 +50,8 @@ def test_real_cifar10(data_folder):
     assert bunch.target.sum() == 4_000
     assert_array_equal(bunch.original_target[:4], ["cat", "ship", "ship", "airplane"])
     assert_array_equal(bunch.target[:4], [0, 1, 1, 1])
-    colours = [bunch.feature_names.index(f"{c}_0_0") for c in ("red", "green", "blue")]
-    assert_array_equal(bunch.data[0, colours], [158, 112, 49])
+    colors = [bunch.feature_names.index(f"{c}_0_0") for c in ("red", "green", "blue")]
+    assert_array_equal(bunch.data[0, colors], [158, 112, 49])
 
 
 def test_real_covtype(data_folder):

@@ -25,8 +25,8 @@ from puforest.prior import PriorEstimatedWarning
 
 @pytest.fixture
 def table(blobs):
-    X, labelled, _ = blobs
-    return pd.DataFrame(X, columns=["first", "second", "third", "x", "y", "z"]), labelled
+    X, labeled, _ = blobs
+    return pd.DataFrame(X, columns=["first", "second", "third", "x", "y", "z"]), labeled
 
 
 def line(model, title):
@@ -34,12 +34,12 @@ def line(model, title):
 
 
 def test_a_forest_says_what_it_is(table):
-    X, labelled = table
+    X, labeled = table
     model = PURandomForestClassifier(0.4, n_estimators=20, oob_score=True, random_state=0)
-    model.fit(X, labelled)
+    model.fit(X, labeled)
     assert model.describe().startswith("PURandomForestClassifier: 20 trees, fitted\n")
-    n = labelled.sum()
-    assert line(model, "learnt from") == f"{n} labelled and {600 - n} unlabelled rows, 6 features"
+    n = labeled.sum()
+    assert line(model, "learned from") == f"{n} labeled and {600 - n} unlabeled rows, 6 features"
     assert line(model, "scenario").startswith("case-control")
     assert line(model, "risk") == "nnPU, the non-negative PU risk, with the quadratic loss"
     assert line(model, "prior") == "0.4, given"
@@ -53,42 +53,42 @@ def test_a_forest_says_what_it_is(table):
 
 
 def test_important_features_are_named_with_their_shares(table):
-    X, labelled = table
+    X, labeled = table
     model = PUExtraTreesClassifier(0.4, n_estimators=20, max_depth=4, random_state=0)
-    said = line(model.fit(X, labelled), "important")
+    said = line(model.fit(X, labeled), "important")
     share = model.feature_importances_ / model.feature_importances_.sum()
-    named = re.findall(r"(\w+) (\d+) %", said)
+    named = re.findall(r"(\w+) (\d+)%", said)
     assert [name for name, _ in named] == [X.columns[i] for i in np.argsort(-share)[:5]]
     assert [int(percent) for _, percent in named] == [
         round(100 * s) for s in np.sort(-share)[:5] * -1
     ]
-    unnamed = line(model.fit(X.to_numpy(), labelled), "important")
+    unnamed = line(model.fit(X.to_numpy(), labeled), "important")
     assert unnamed.startswith("x")
     assert "first" not in unnamed
 
 
 def test_a_model_without_splits(table):
-    X, labelled = table
-    model = PUDecisionTreeClassifier(0.4, min_samples_split=10_000).fit(X, labelled)
+    X, labeled = table
+    model = PUDecisionTreeClassifier(0.4, min_samples_split=10_000).fit(X, labeled)
     assert line(model, "important") == "no feature: no split reduces the risk"
     assert model.describe().startswith("PUDecisionTreeClassifier: one tree, fitted")
 
 
 def test_where_the_prior_comes_from(table):
-    X, labelled = table
+    X, labeled = table
     model = PURandomForestClassifier(n_estimators=5, random_state=0)
     with pytest.warns(PriorEstimatedWarning):
-        model.fit(X, labelled)
+        model.fit(X, labeled)
     low, high = model.prior_interval_
-    expected = f"{model.prior_:.4g}, estimated by bbe (90 % interval {low:.3g} to {high:.3g})"
+    expected = f"{model.prior_:.4g}, estimated by bbe (90% interval {low:.3g} to {high:.3g})"
     assert line(model, "prior") == expected
     assert line(model.with_prior(0.7), "prior") == "0.7, given"
     single = clone(model).set_params(scenario="single-training-set")
-    single.fit(X, labelled, propensity=np.full(600, 0.5))
+    single.fit(X, labeled, propensity=np.full(600, 0.5))
     assert line(single, "prior") == f"{single.prior_:.4g}, from the propensities"
-    supervised = clone(model).set_params(risk="pn").fit(X, labelled)
+    supervised = clone(model).set_params(risk="pn").fit(X, labeled)
     assert line(supervised, "prior") == f"{supervised.prior_:.4g}, from the classes"
-    assert " positive and " in line(supervised, "learnt from")
+    assert " positive and " in line(supervised, "learned from")
     assert "scenario" not in supervised.describe()
 
 
@@ -136,27 +136,27 @@ def test_before_the_fit_it_says_how_to_fit():
 
 
 def test_a_calibrated_model_tells_of_its_forest(table):
-    X, labelled = table
+    X, labeled = table
     forest = PUExtraTreesClassifier(0.4, n_estimators=10, max_depth=3, random_state=0)
     model = PUCalibratedClassifier(forest, cv=3, prior=0.5)
     assert "not fitted yet" in model.describe()
-    model.fit(X, labelled)
+    model.fit(X, labeled)
     head = "PUCalibratedClassifier: PUExtraTreesClassifier of 10 trees, fitted\n"
     assert model.describe().startswith(head)
     assert line(model, "calibration") == "sigmoid, for a prior of 0.5 and case-control rows"
     assert line(model, "prior") == "0.4, given"
-    other = LogisticRegression().fit(X, labelled)
+    other = LogisticRegression().fit(X, labeled)
     model = PUCalibratedClassifier(other, cv="prefit", prior=0.4, scenario="case-control")
-    model.fit(X, labelled)
+    model.fit(X, labeled)
     assert model.describe().startswith("PUCalibratedClassifier: LogisticRegression, fitted\n")
     assert "probability of being positive" in model.describe()
 
 
 def test_printing_tells_what_to_call_next(table):
-    X, labelled = table
+    X, labeled = table
     model = PUExtraTreesClassifier(0.4, n_estimators=1234, max_depth=1, random_state=0)
     plain = repr(model)
-    model.fit(X, labelled)
+    model.fit(X, labeled)
     assert repr(model) == plain, "scikit-learn's own, whether fitted or not"
     first, second = str(model).rsplit("\n", 1)
     assert first == plain
@@ -164,11 +164,11 @@ def test_printing_tells_what_to_call_next(table):
 
 
 def test_notebooks_show_the_diagram_and_what_to_call_next(table):
-    X, labelled = table
+    X, labeled = table
     model = PUExtraTreesClassifier(0.4, n_estimators=5, random_state=0)
     for fitted in (False, True):
         if fitted:
-            model.fit(X, labelled)
+            model.fit(X, labeled)
         hint = f"<pre>{html.escape(str(model).splitlines()[-1])}</pre>"
         bundle = model._repr_mimebundle_()
         assert bundle["text/plain"] == str(model)
@@ -183,7 +183,7 @@ def test_notebooks_show_the_diagram_and_what_to_call_next(table):
 
 
 def test_a_pipeline_shows_its_diagram(table):
-    X, labelled = table
-    pipeline = make_pipeline(StandardScaler(), PUDecisionTreeClassifier(0.4)).fit(X, labelled)
+    X, labeled = table
+    pipeline = make_pipeline(StandardScaler(), PUDecisionTreeClassifier(0.4)).fit(X, labeled)
     assert "PUDecisionTreeClassifier" in pipeline._repr_html_()
     assert "Next:" not in repr(pipeline)

@@ -21,16 +21,16 @@ def clouds(seed, n=1200):
     return X, y
 
 
-def labelled_by(X, y, e, seed=0, **options):
-    X, labelled = make_pu(X, y, propensity=e, scenario=ONE, random_state=seed)
+def labeled_by(X, y, e, seed=0, **options):
+    X, labeled = make_pu(X, y, propensity=e, scenario=ONE, random_state=seed)
     return scar_test(
-        X, labelled, prior=y.mean(), scenario=ONE, n_simulations=19, random_state=seed, **options
+        X, labeled, prior=y.mean(), scenario=ONE, n_simulations=19, random_state=seed, **options
     )
 
 
 def test_labels_at_random_pass():
     """The p-values of random labels are spread over the unit interval."""
-    p = [labelled_by(*clouds(seed), np.full(1200, 0.4), seed).p_value for seed in range(4)]
+    p = [labeled_by(*clouds(seed), np.full(1200, 0.4), seed).p_value for seed in range(4)]
     assert np.mean(p) > 0.25
     assert np.count_nonzero(np.array(p) <= 0.05) <= 2
 
@@ -42,7 +42,7 @@ def test_labels_by_a_feature_are_found(kind):
         e, feature = group_propensity(X[:, 4], {0: 0.1, 1: 0.6}), "x4"
     else:
         e, feature = linear_propensity(X, np.eye(6)[5], y=y, frequency=0.4), "x5"
-    test = labelled_by(X, y, e)
+    test = labeled_by(X, y, e)
     assert test.p_value == 0.05
     assert test.features[0] == feature
     assert test.region_frequency > test.allowed_frequency == pytest.approx(0.4, abs=0.06)
@@ -58,19 +58,19 @@ def test_real_rows(data):
     else:
         X, y = (a[::4] for a in load_mushrooms(return_X_y=True))
         group = X[:, 21] > 0
-    at_random = labelled_by(X, y, np.full(len(y), 0.4))
+    at_random = labeled_by(X, y, np.full(len(y), 0.4))
     assert at_random.p_value > 0.05
     assert "are plausible" in at_random.explanation
-    assert labelled_by(X, y, group_propensity(group, {True: 0.65, False: 0.15})).p_value == 0.05
+    assert labeled_by(X, y, group_propensity(group, {True: 0.65, False: 0.15})).p_value == 0.05
 
 
 def case_control(X, y, e, seed):
-    """Labelled rows from the first half, unlabelled ones from the second."""
+    """Labeled rows from the first half, unlabeled ones from the second."""
     half = len(X) // 2
-    drawn, labelled = make_pu(
+    drawn, labeled = make_pu(
         X[:half], y[:half], propensity=e[:half], scenario=ONE, random_state=seed
     )
-    drawn = drawn[labelled == 1]
+    drawn = drawn[labeled == 1]
     return np.concatenate([drawn, X[half:]]), np.repeat([1, 0], [len(drawn), half])
 
 
@@ -80,51 +80,51 @@ def test_case_control():
         p[kind] = []
         for seed in range(3):
             X, y = clouds(seed, 2400)
-            X, labelled = case_control(X, y, group_propensity(X[:, 4], frequencies), seed)
-            test = scar_test(X, labelled, prior=0.4, n_simulations=19, random_state=seed)
+            X, labeled = case_control(X, y, group_propensity(X[:, 4], frequencies), seed)
+            test = scar_test(X, labeled, prior=0.4, n_simulations=19, random_state=seed)
             p[kind].append(test.p_value)
-            n_p, n_u = labelled.sum(), (labelled == 0).sum()
+            n_p, n_u = labeled.sum(), (labeled == 0).sum()
             assert test.allowed_frequency == pytest.approx(n_p / (n_p + 0.4 * n_u))
     assert np.mean(p["random"]) > 0.25
     assert np.median(p["group"]) == 0.05
 
 
 @pytest.mark.parametrize("scenario", ["case-control", ONE])
-def test_few_labelled_rows_among_many(scenario):
-    """Unlabelled rows are left out first, and then a larger share of the rest is labelled."""
+def test_few_labeled_rows_among_many(scenario):
+    """Unlabeled rows are left out first, and then a larger share of the rest is labeled."""
     p = {}
     for kind, frequencies in (("random", {0: 0.04, 1: 0.04}), ("group", {0: 0.002, 1: 0.08})):
         X, y = clouds(2, 24000)
         e = group_propensity(X[:, 4], frequencies)
         if scenario == ONE:
-            X, labelled = make_pu(X, y, propensity=e, scenario=ONE, random_state=2)
-            pi_u = (0.4 - labelled.mean()) / (1 - labelled.mean())
+            X, labeled = make_pu(X, y, propensity=e, scenario=ONE, random_state=2)
+            pi_u = (0.4 - labeled.mean()) / (1 - labeled.mean())
         else:
-            X, labelled = case_control(X, y, e, 2)
+            X, labeled = case_control(X, y, e, 2)
             pi_u = 0.4
         options = {"n_simulations": 19, "max_samples": 1200, "random_state": 2}
-        test = scar_test(X, labelled, prior=0.4, scenario=scenario, **options)
-        p[kind], n_p = test.p_value, labelled.sum()
+        test = scar_test(X, labeled, prior=0.4, scenario=scenario, **options)
+        p[kind], n_p = test.p_value, labeled.sum()
         assert test.allowed_frequency == pytest.approx(n_p / (n_p + pi_u * (1200 - n_p)))
         assert test.region.max() > 1200
     assert p["group"] == 0.05 < p["random"]
 
 
 def test_rows_to_look_at():
-    labelled = np.arange(100) < 30
-    for most, n_labelled in ((10, 5), (80, 30), (100, 30), (200, 30)):
-        rows = _some_rows(labelled, most, np.random.RandomState(0))
+    labeled = np.arange(100) < 30
+    for most, n_labeled in ((10, 5), (80, 30), (100, 30), (200, 30)):
+        rows = _some_rows(labeled, most, np.random.RandomState(0))
         assert len(set(rows)) == min(most, 100)
-        assert labelled[rows].sum() == n_labelled
-    assert labelled[_some_rows(~labelled, 50, np.random.RandomState(0))].sum() == 25
-    assert labelled[_some_rows(~labelled, 80, np.random.RandomState(0))].sum() == 30
+        assert labeled[rows].sum() == n_labeled
+    assert labeled[_some_rows(~labeled, 50, np.random.RandomState(0))].sum() == 25
+    assert labeled[_some_rows(~labeled, 80, np.random.RandomState(0))].sum() == 30
 
 
 def test_few_simulations_cannot_tell():
     X, y = clouds(1)
     e = group_propensity(X[:, 4], {0: 0.1, 1: 0.6})
-    X, labelled = make_pu(X, y, propensity=e, scenario=ONE, random_state=0)
-    test = scar_test(X, labelled, prior=0.4, scenario=ONE, n_simulations=2, random_state=0)
+    X, labeled = make_pu(X, y, propensity=e, scenario=ONE, random_state=0)
+    test = scar_test(X, labeled, prior=0.4, scenario=ONE, n_simulations=2, random_state=0)
     assert test.p_value == pytest.approx(1 / 3)
     assert "2 simulations are too few to tell" in str(test)
     assert "n_simulations=19" in test.explanation
@@ -132,27 +132,27 @@ def test_few_simulations_cannot_tell():
 
 def test_a_prior_that_is_too_large_is_not_plausible():
     X, y = clouds(3)
-    X, labelled = make_pu(X, y, n_labeled=0.5, scenario=ONE, random_state=0)
+    X, labeled = make_pu(X, y, n_labeled=0.5, scenario=ONE, random_state=0)
     arguments = {"scenario": ONE, "n_simulations": 19, "random_state": 0}
-    assert scar_test(X, labelled, prior=0.7, **arguments).p_value == 0.05
+    assert scar_test(X, labeled, prior=0.7, **arguments).p_value == 0.05
 
 
-def test_copies_among_the_unlabelled_rows_are_told_of():
+def test_copies_among_the_unlabeled_rows_are_told_of():
     X, y = clouds(4, 400)
-    X, labelled = make_pu(X, y, random_state=0)
-    with pytest.warns(UserWarning, match="labelled rows of X are among the unlabelled ones") as w:
-        scar_test(X, labelled, prior=0.4, n_simulations=1, n_estimators=40)
+    X, labeled = make_pu(X, y, random_state=0)
+    with pytest.warns(UserWarning, match="labeled rows of X are among the unlabeled ones") as w:
+        scar_test(X, labeled, prior=0.4, n_simulations=1, n_estimators=40)
     assert w[0].filename == __file__
 
 
 def test_options_change_the_result():
     X, y = clouds(5)
-    X, labelled = make_pu(X, y, n_labeled=0.5, scenario=ONE, random_state=0)
+    X, labeled = make_pu(X, y, n_labeled=0.5, scenario=ONE, random_state=0)
     table = pd.DataFrame(X, columns=list("abcdef"))
 
     def run(**options):
         given = {"n_simulations": 9, "random_state": 0} | options
-        return scar_test(table, labelled, prior=y.mean(), scenario=ONE, **given)
+        return scar_test(table, labeled, prior=y.mean(), scenario=ONE, **given)
 
     first = run()
     assert first.statistic == run().statistic == run(n_jobs=2).statistic
@@ -169,12 +169,12 @@ def test_options_change_the_result():
 
 def test_excess_is_the_largest_of_all_tops():
     rng = np.random.default_rng(0)
-    labelled, score = rng.random(200) < 0.3, rng.random(200).round(2)
-    found, region = _excess(score, labelled, 0.6)
-    c = labelled.mean() / 0.6
+    labeled, score = rng.random(200) < 0.3, rng.random(200).round(2)
+    found, region = _excess(score, labeled, 0.6)
+    c = labeled.mean() / 0.6
     tops = [np.flatnonzero(score >= t) for t in np.unique(score)]
     tops = [top for top in tops if len(top) >= 20]
-    z = [(labelled[t].sum() - c * len(t)) / np.sqrt(c * (1 - c) * len(t)) for t in tops]
+    z = [(labeled[t].sum() - c * len(t)) / np.sqrt(c * (1 - c) * len(t)) for t in tops]
     assert found == pytest.approx(max(z))
     assert_array_equal(region, tops[int(np.argmax(z))])
 

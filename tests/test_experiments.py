@@ -91,7 +91,7 @@ def test_data_that_is_missing_is_left_out(tmp_path, toy, monkeypatch, capsys):
         raise FileNotFoundError(f"{name} is not there")
 
     monkeypatch.setattr(reproduce, "load", load)
-    monkeypatch.setattr(reproduce, "Table", FewLabelled)
+    monkeypatch.setattr(reproduce, "Table", FewLabeled)
     part = ["--only", "risk_and_loss", "mnist_maps", "--datasets", "mushrooms", "mnist"]
     with pytest.raises(SystemExit, match="left out mnist: mnist is not there"):
         reproduce.main([*part, "--draws", "1", "--threads", "1", "--out", str(tmp_path)])
@@ -99,12 +99,12 @@ def test_data_that_is_missing_is_left_out(tmp_path, toy, monkeypatch, capsys):
     assert (tmp_path / "report.html").exists()
 
 
-class FewLabelled:
-    """The tables with fewer labelled rows."""
+class FewLabeled:
+    """The tables with fewer labeled rows."""
 
     @staticmethod
     def read(path):
-        return replace(Table.read(path), n_labelled=20)
+        return replace(Table.read(path), n_labeled=20)
 
 
 def test_an_interrupted_run_writes_its_report(tmp_path, toy, monkeypatch):
@@ -120,11 +120,11 @@ def test_an_interrupted_run_writes_its_report(tmp_path, toy, monkeypatch):
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_learn(tmp_path, toy, name, scenario, monkeypatch):
-    """Networks for an epoch only; with other numbers of labelled rows they start anew."""
+    """Networks for an epoch only; with other numbers of labeled rows they start anew."""
     monkeypatch.setattr(methods, "MOST_EPOCHS", 1)
     told = []
-    for n_labelled in (40, 20):
-        run = Run("toy", name, 0, n_labelled, scenario)
+    for n_labeled in (40, 20):
+        run = Run("toy", name, 0, n_labeled, scenario)
         record = harness.perform(run, toy, 1, tmp_path, told.append)
         assert 0 <= record["accuracy"] <= 1
         assert record["fit_seconds"] > 0
@@ -221,7 +221,7 @@ def test_nothing_is_said_of_the_order_of_one(tmp_path, toy):
     results = Results(tmp_path / "runs.csv")
     perform_all(RUNS[:2], results, lambda name: toy, threads=1)
     paper = {"accuracy": {"toy": ["90 (1)", "80 (1)"]}}
-    table = Table("t", "T", ["toy"], ["nnPU quadratic", "NaivePUET"], 2, n_labelled=20, paper=paper)
+    table = Table("t", "T", ["toy"], ["nnPU quadratic", "NaivePUET"], 2, n_labeled=20, paper=paper)
     assert comparison.about(table, results) == ["toy: a toy"]
     perform_all(RUNS, results, lambda name: toy, threads=1)
     assert "toy, accuracy, %: the data differ; the" in comparison.about(table, results)[0]
@@ -271,7 +271,7 @@ def test_the_report(tmp_path, toy, differs):
         ["toy"],
         ["nnPU quadratic", "NaivePUET"],
         2,
-        n_labelled=20,
+        n_labeled=20,
         paper={"accuracy": {"toy": ["10.00 (0.10)", "20.00 (0.10)"], "other": ["1 (0)", ""]}},
         explained={"toy: NaivePUET": "it is a toy"},
     )

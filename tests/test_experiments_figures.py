@@ -21,9 +21,9 @@ def some_figures(toy):
     names = [f"p{i}" for i in range(784)]
     data = {"toy": toy, "digits": Split(images, digits % 2, images, digits % 2, names, digits)}
     figures = [
-        Figure("bars", "Bars", "importances", "toy", draws=2, n_labelled=10),
-        Figure("maps", "Maps", "maps", "digits", n_labelled=10),
-        Figure("curves", "Curves", "selection", "toy", n_labelled=10, step=2, paper_area=0.5),
+        Figure("bars", "Bars", "importances", "toy", draws=2, n_labeled=10),
+        Figure("maps", "Maps", "maps", "digits", n_labeled=10),
+        Figure("curves", "Curves", "selection", "toy", n_labeled=10, step=2, paper_area=0.5),
     ]
     return figures, data.__getitem__
 

@@ -27,7 +27,7 @@ def test_ranks_and_critical_difference():
 def test_the_leaderboard(tmp_path, toy, monkeypatch):
     monkeypatch.setattr(leaderboard, "load", lambda name, folder: toy)
     monkeypatch.setattr(leaderboard, "DATASETS", ("one", "other"))
-    arguments = ["--datasets", "one", "other", "--labelled", "20", "--draws", "1", "--threads", "1"]
+    arguments = ["--datasets", "one", "other", "--labeled", "20", "--draws", "1", "--threads", "1"]
     methods = ["nnPU quadratic", "NaivePUET", "uPU logistic"]
     leaderboard.main([*arguments, "--methods", *methods, "--out", str(tmp_path)])
     text = (tmp_path / "leaderboard.md").read_text()
@@ -40,7 +40,7 @@ def test_the_leaderboard(tmp_path, toy, monkeypatch):
 
 def test_data_sets_of_ones_own(tmp_path, capsys):
     more = Path(leaderboard.__file__).parent / "more_data.py"
-    part = ["--methods", "nnPU quadratic", "NaivePUET", "spy", "--labelled", "40", "--draws", "1"]
+    part = ["--methods", "nnPU quadratic", "NaivePUET", "spy", "--labeled", "40", "--draws", "1"]
     part += ["--scenarios", "case-control", "--threads", "1", "--out", str(tmp_path)]
     leaderboard.main(["--also", str(more), "--datasets", "digits", "breast-cancer", *part])
     text = (tmp_path / "leaderboard.md").read_text()
@@ -64,17 +64,17 @@ def test_a_method_that_fails_comes_last(tmp_path, toy, monkeypatch):
     monkeypatch.setitem(METHODS, "few", Method(lambda setting: LearnsFromFew()))
     monkeypatch.setattr(leaderboard, "load", lambda name, folder: toy)
     monkeypatch.setattr(leaderboard, "DATASETS", ("toy",))
-    arguments = ["--datasets", "toy", "--labelled", "20", "900", "--draws", "2", "--threads", "1"]
+    arguments = ["--datasets", "toy", "--labeled", "20", "900", "--draws", "2", "--threads", "1"]
     methods = ["few", "NaivePUET", "nnPU quadratic"]
     leaderboard.main([*arguments, "--methods", *methods, "--out", str(tmp_path)])
     text = (tmp_path / "leaderboard.md").read_text()
-    # Labelled rows come on top in one scenario, and are among the others in the other.
-    assert "- few failed on toy, case-control, 20 labelled: too many rows" in text
+    # Labeled rows come on top in one scenario, and are among the others in the other.
+    assert "- few failed on toy, case-control, 20 labeled: too many rows" in text
     assert "| 900 |" not in text  # there are not so many positives
     case_control = next(line for line in text.splitlines() if "| case-control |" in line)
     assert case_control.endswith("| failed |")
     assert text.count("failed") == 2
     # The report of the paper says so too.
-    table = Table("toys", "Toys", ["toy"], ["few"], 1, n_labelled=20)
+    table = Table("toys", "Toys", ["toy"], ["few"], 1, n_labeled=20)
     remarks = comparison.about(table, Results(tmp_path / "runs.csv"))
     assert "toy, few failed: too many rows" in remarks

@@ -45,16 +45,16 @@ def test_other_things_are_refused(function):
 
 
 def test_calibrated_forests_only_as_onnx():
-    X, labelled = data()
+    X, labeled = data()
     model = PUCalibratedClassifier(fitted("extra-tree"), cv="prefit")
     with pytest.raises(NotFittedError):
         to_onnx(model)
-    model.fit(X, labelled)
+    model.fit(X, labeled)
     for function in FUNCTIONS:
         if function is not to_onnx:
             with pytest.raises(TypeError, match=r"got PUCalibratedClassifier: give its estimator_"):
                 function(model)
-    model.estimator_ = RandomForestClassifier(n_estimators=2).fit(abs(X) > 1, labelled)
+    model.estimator_ = RandomForestClassifier(n_estimators=2).fit(abs(X) > 1, labeled)
     with pytest.raises(TypeError, match="got RandomForestClassifier"):
         to_onnx(model)
 

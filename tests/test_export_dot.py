@@ -9,7 +9,7 @@ import pytest
 from export_cases import CODINGS, chain, constants, fitted
 
 from puforest.export import to_dot, to_text
-from puforest.export._dot import colour
+from puforest.export._dot import color
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.* deprecated - use:DeprecationWarning"  # pydot 4.0 with pyparsing 3.3
@@ -41,7 +41,7 @@ def test_nodes_and_edges_are_those_of_the_tree(coding):
     for k in range(len(forest.feature)):
         label = nodes[f"n{k}"]
         assert f"mass {float(forest.w_u[k])!r}, positive {float(forest.w_p[k])!r}" in label
-        assert f"{forest.n_labelled[k]} labelled, {forest.n_unlabelled[k]} unlabelled" in label
+        assert f"{forest.n_labeled[k]} labeled, {forest.n_unlabeled[k]} unlabeled" in label
         if forest.is_leaf[k]:
             vote = model.classes_[int(2 * forest.w_p[k] > forest.w_u[k])]
             assert label.startswith(f'"vote: {vote}\\n')
@@ -102,9 +102,9 @@ def test_extreme_shapes():
     assert to_dot(chain(1500)).count("->") == 3000
 
 
-def test_colours_run_from_orange_over_white_to_blue():
-    assert colour(0.5) == "#ffffff"
-    red, blue = ([int(colour(p / 10)[i : i + 2], 16) for p in range(11)] for i in (1, 5))
+def test_colors_run_from_orange_over_white_to_blue():
+    assert color(0.5) == "#ffffff"
+    red, blue = ([int(color(p / 10)[i : i + 2], 16) for p in range(11)] for i in (1, 5))
     assert red == sorted(red[:6]) + sorted(red[6:], reverse=True)
     assert red[10] < blue[10]
     assert red[0] > blue[0]

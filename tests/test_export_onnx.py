@@ -110,8 +110,8 @@ def test_extreme_shapes(make, voting):
 
 
 def test_labels_in_another_byte_order():
-    X, labelled = data()
-    model = PUExtraTreesClassifier(0.4, n_estimators=3).fit(X, labelled.astype(">i4"))
+    X, labeled = data()
+    model = PUExtraTreesClassifier(0.4, n_estimators=3).fit(X, labeled.astype(">i4"))
     label, _ = run(model, X)
     assert_array_equal(label, model.predict(X))
 
@@ -148,22 +148,22 @@ def test_any_number_of_rows(n):
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 @pytest.mark.parametrize("voting", VOTINGS)
 def test_calibrated(voting, method, dtype):
-    X, labelled = data()
+    X, labeled = data()
     forest = PURandomForestClassifier(
         prior=0.4, voting=voting, oob_score=True, min_samples_leaf=5, random_state=0
     )
-    model = PUCalibratedClassifier(forest, method=method, cv="oob").fit(X, labelled)
+    model = PUCalibratedClassifier(forest, method=method, cv="oob").fit(X, labeled)
     rows = edge_rows(model.estimator_, np.dtype(dtype))
     assert not np.array_equal(model.predict_proba(rows), model.estimator_.predict_proba(rows))
     assert_same_answers(model, rows)
 
 
 def test_calibrated_by_a_constant():
-    X, labelled = data()
+    X, labeled = data()
     forest = fitted("decision-tree", "soft", max_leaf_nodes=2)
-    with pytest.warns(UserWarning, match="labelled rows score no higher"):
+    with pytest.warns(UserWarning, match="labeled rows score no higher"):
         model = PUCalibratedClassifier(forest, method="isotonic", cv="prefit").fit(
-            np.zeros_like(X), labelled
+            np.zeros_like(X), labeled
         )
     assert len(model.calibrator_.X_thresholds_) == 1
     assert_same_answers(model, edge_rows(forest, np.dtype(float), n=50))

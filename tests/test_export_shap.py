@@ -61,9 +61,9 @@ def test_trees_that_are_too_deep_for_shap_are_refused():
 
 def test_adds_up_with_background_data(blobs):
     # For this SHAP keeps thresholds and answers in float32.
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     model = PUExtraTreesClassifier(prior=0.4, voting="soft", n_estimators=10, random_state=0)
-    model.fit(X, labelled)
+    model.fit(X, labeled)
     explainer, _ = assert_adds_up(model, X[:50], atol=1e-6, data=X[100:200])
     assert_allclose(explainer.expected_value, model.predict_proba(X[100:200])[:, 1].mean())
 
@@ -71,9 +71,9 @@ def test_adds_up_with_background_data(blobs):
 def test_long_paths_over_many_features():
     # SHAP's own rounding grows with the number of features on a path.
     rng = np.random.default_rng(0)
-    X, labelled = rng.normal(size=(1000, 60)), np.arange(1000) % 4 == 0
+    X, labeled = rng.normal(size=(1000, 60)), np.arange(1000) % 4 == 0
     model = PUExtraTreesClassifier(prior=0.5, n_estimators=5, max_features=1, random_state=0)
-    model.fit(X, labelled)
+    model.fit(X, labeled)
     assert model.get_depth() > 25
     assert_adds_up(model, rng.normal(size=(20, 60)), atol=1e-6)
 
@@ -115,7 +115,7 @@ def test_shares_of_the_population_are_the_weights(scenario):
 def test_leaves_without_population():
     model = fitted("extra-trees", min_samples_leaf=1)
     empty = model._forest.is_leaf & (model._forest.w_u == 0)
-    assert empty.any()  # labelled rows of a case-control study are no part of it
+    assert empty.any()  # labeled rows of a case-control study are no part of it
     assert_adds_up(model, data()[0])
 
 

@@ -60,7 +60,7 @@ def test_figures_of_the_nodes():
     forest = model._forest
     nodes = read(to_text(model, digits=None))
     key = np.lexsort((forest.w_u, forest.w_p))
-    ours = np.column_stack([forest.w_p, forest.w_u, forest.n_labelled, forest.n_unlabelled])[key]
+    ours = np.column_stack([forest.w_p, forest.w_u, forest.n_labeled, forest.n_unlabeled])[key]
     read_back = np.array([[float(node[i]) for i in (4, 5, 7, 8)] for node in nodes])
     assert_array_equal(read_back[np.lexsort((read_back[:, 1], read_back[:, 0]))], ours)
 

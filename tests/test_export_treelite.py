@@ -48,4 +48,4 @@ def test_counts_of_rows():
     model = fitted("decision-tree")
     made = to_treelite(model)
     counts = made.get_tree_accessor(0).get_field("data_count")
-    assert_array_equal(counts, model._forest.n_labelled + model._forest.n_unlabelled)
+    assert_array_equal(counts, model._forest.n_labeled + model._forest.n_unlabeled)

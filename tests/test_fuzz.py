@@ -74,14 +74,14 @@ def problems(draw):
         )
     X = np.nan_to_num(X)
     y = draw(hnp.arrays(bool, n))
-    labelled, unlabelled = draw(st.permutations(range(n)))[:2]
-    y[labelled], y[unlabelled] = True, False
+    labeled, unlabeled = draw(st.permutations(range(n)))[:2]
+    y[labeled], y[unlabeled] = True, False
     rows = {}
     if draw(st.booleans()):
         top = draw(st.sampled_from([3, 1e-300, np.finfo(float).max]))
         weights = st.floats(1e-6 * top, top)
         w = draw(hnp.arrays(float, n, elements=weights | st.just(0.0)))
-        w[[labelled, unlabelled]] = draw(weights)
+        w[[labeled, unlabeled]] = draw(weights)
         rows["sample_weight"] = w
     cls = draw(st.sampled_from(ESTIMATORS))
     names = inspect.signature(cls).parameters
@@ -113,12 +113,12 @@ def assert_sound(model, X, y, rows):
         assert (tree.feature < X.shape[1]).all()
         assert (left > inner).all()
         assert_array_equal(np.sort([0, *left, *(left + 1)]), np.arange(len(tree.feature)))
-        for counts in (tree.n_labelled, tree.n_unlabelled):
+        for counts in (tree.n_labeled, tree.n_unlabeled):
             assert_array_equal(counts[inner], counts[left] + counts[left + 1])
             assert counts[0] > 0
         for masses in (tree.w_p, tree.w_u):
             assert_allclose(masses[inner], masses[left] + masses[left + 1], rtol=1e-9)
-        assert (tree.n_labelled + tree.n_unlabelled > 0).all()
+        assert (tree.n_labeled + tree.n_unlabeled > 0).all()
         assert len(inner) < (params["max_leaf_nodes"] or np.inf)
         assert tree.depth() <= (params["max_depth"] or np.inf)
     leaves = model.apply(X).reshape(len(X), -1)
@@ -128,7 +128,7 @@ def assert_sound(model, X, y, rows):
         seen = rows.get("sample_weight", np.ones(len(y))) > 0
         for t in range(forest.n_trees):
             tree = forest.tree(t)
-            for group, counts in ((y, tree.n_labelled), (~y, tree.n_unlabelled)):
+            for group, counts in ((y, tree.n_labeled), (~y, tree.n_unlabeled)):
                 here = np.bincount(leaves[group & seen, t], minlength=len(counts))
                 assert_array_equal(here[tree.is_leaf], counts[tree.is_leaf])
 

@@ -38,10 +38,10 @@ def by_name(model):
 @pytest.mark.parametrize("model", WITHOUT_BOOTSTRAP, ids=by_name)
 @pytest.mark.parametrize("risk", ["nnpu", "upu", "pn"])
 def test_row_order(model, risk, blobs):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     order = np.random.default_rng(0).permutation(len(X))
     model = clone(model).set_params(risk=risk)
-    assert_same(clone(model).fit(X, labelled), clone(model).fit(X[order], labelled[order]))
+    assert_same(clone(model).fit(X, labeled), clone(model).fit(X[order], labeled[order]))
 
 
 @pytest.mark.parametrize("loss", ["quadratic", "logistic"])
@@ -50,12 +50,12 @@ def test_column_order(loss, blobs):
 
     Random weights see to it that there are none.
     """
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
     order = np.array([3, 5, 0, 2, 1, 4])
     model = PUDecisionTreeClassifier(risk="pn", loss=loss, min_samples_leaf=25)
-    straight = clone(model).fit(X, labelled, weight)
-    swapped = clone(model).fit(X[:, order], labelled, weight)
+    straight = clone(model).fit(X, labeled, weight)
+    swapped = clone(model).fit(X[:, order], labeled, weight)
     assert_array_equal(straight.predict(X), swapped.predict(X[:, order]))
     assert_allclose(straight.feature_importances_[order], swapped.feature_importances_)
 
@@ -63,22 +63,22 @@ def test_column_order(loss, blobs):
 @pytest.mark.parametrize("model", [MODELS[0], MODELS[3]], ids=by_name)
 def test_monotone_rescaling_of_optimal_splits(model, blobs):
     """Splits fall between the same rows; where exactly between them is another matter."""
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     X_scaled = X.copy()
     X_scaled[:, 0] = np.exp(X[:, 0])
     X_scaled[:, 1] = 1e6 * X[:, 1] ** 3 - 5
     X_scaled[:, 2] = np.argsort(np.argsort(X[:, 2]))
-    a, b = clone(model).fit(X, labelled), clone(model).fit(X_scaled, labelled)
+    a, b = clone(model).fit(X, labeled), clone(model).fit(X_scaled, labeled)
     for name, array in a._forest._arrays().items():
         if name != "threshold":
             assert_array_equal(array, b._forest._arrays()[name])
-    assert_array_equal(a.apply(X)[labelled == 1], b.apply(X_scaled)[labelled == 1])
+    assert_array_equal(a.apply(X)[labeled == 1], b.apply(X_scaled)[labeled == 1])
 
 
 @pytest.mark.parametrize("model", MODELS, ids=by_name)
 def test_linear_rescaling_by_powers_of_two(model, blobs):
-    X, labelled, _ = blobs
-    a, b = clone(model).fit(X, labelled), clone(model).fit(-0.25 * -X, labelled)
+    X, labeled, _ = blobs
+    a, b = clone(model).fit(X, labeled), clone(model).fit(-0.25 * -X, labeled)
     assert_array_equal(a._forest.feature, b._forest.feature)
     assert_array_equal(0.25 * a._forest.threshold, b._forest.threshold)
 
@@ -86,11 +86,11 @@ def test_linear_rescaling_by_powers_of_two(model, blobs):
 @pytest.mark.parametrize("model", WITHOUT_BOOTSTRAP, ids=by_name)
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
 def test_weights_are_repetitions(model, scenario, blobs):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     weight = np.random.default_rng(1).integers(0, 4, len(X))
     model = clone(model).set_params(scenario=scenario)
-    weighted = clone(model).fit(X, labelled, weight)
-    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(labelled, weight))
+    weighted = clone(model).fit(X, labeled, weight)
+    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(labeled, weight))
     for name, array in weighted._forest._arrays().items():
         if not name.startswith("n_"):
             assert_array_equal(array, repeated._forest._arrays()[name])
@@ -98,15 +98,15 @@ def test_weights_are_repetitions(model, scenario, blobs):
 
 @pytest.mark.parametrize("model", MODELS, ids=by_name)
 def test_equal_weights_are_no_weights(model, blobs):
-    X, labelled, _ = blobs
-    plain = clone(model).fit(X, labelled)
-    assert_same(plain, clone(model).fit(X, labelled, 3.0))
-    assert_same(plain, clone(model).fit(X, labelled, np.full(len(X), 0.5)))
+    X, labeled, _ = blobs
+    plain = clone(model).fit(X, labeled)
+    assert_same(plain, clone(model).fit(X, labeled, 3.0))
+    assert_same(plain, clone(model).fit(X, labeled, np.full(len(X), 0.5)))
     # Weights that differ between the groups only are counted, those within a group summed up:
     # both ways must agree.
     one = np.ones(len(X))
-    one[np.flatnonzero(labelled == 0)[0]] += 1e-14
-    nearly = clone(model).fit(X, labelled, one)
+    one[np.flatnonzero(labeled == 0)[0]] += 1e-14
+    nearly = clone(model).fit(X, labeled, one)
     assert_array_equal(plain._forest.feature, nearly._forest.feature)
     assert_allclose(plain._forest.w_u, nearly._forest.w_u)
 
@@ -129,10 +129,10 @@ def frames(X):
 @pytest.mark.parametrize("kind", frames(np.zeros((1, 1))))
 @pytest.mark.parametrize("model", MODELS, ids=by_name)
 def test_kinds_of_input(model, kind, blobs):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     X = X.astype(np.float32).astype(np.float64)  # values that every kind can hold
-    plain = clone(model).fit(X, labelled)
-    other = clone(model).fit(frames(X)[kind], labelled)
+    plain = clone(model).fit(X, labeled)
+    other = clone(model).fit(frames(X)[kind], labeled)
     assert_same(plain, other)
     assert_array_equal(plain.decision_function(X), other.decision_function(frames(X)[kind]))
     assert hasattr(other, "feature_names_in_") == (kind in ("pandas", "polars"))
@@ -140,26 +140,26 @@ def test_kinds_of_input(model, kind, blobs):
 
 def test_whole_numbers_of_any_width():
     X = np.random.default_rng(0).integers(0, 200, (80, 4))
-    labelled = X[:, 0] > 120
-    plain = PUExtraTreesClassifier(0.5, n_estimators=3, random_state=0).fit(X, labelled)
+    labeled = X[:, 0] > 120
+    plain = PUExtraTreesClassifier(0.5, n_estimators=3, random_state=0).fit(X, labeled)
     for dtype in (np.uint8, np.int16, np.int32, np.uint64, np.float32, np.float16):
-        assert_same(plain, clone(plain).fit(X.astype(dtype), labelled))
+        assert_same(plain, clone(plain).fit(X.astype(dtype), labeled))
 
 
 def test_values_that_float32_would_merge_stay_apart():
     x = 1 + np.arange(10) * 1e-12
-    labelled = np.arange(10) >= 5
-    tree = PUDecisionTreeClassifier(risk="pn").fit(x[:, None], labelled)
-    assert_array_equal(tree.predict(x[:, None]), labelled)
+    labeled = np.arange(10) >= 5
+    tree = PUDecisionTreeClassifier(risk="pn").fit(x[:, None], labeled)
+    assert_array_equal(tree.predict(x[:, None]), labeled)
 
 
 @pytest.mark.parametrize("model", MODELS[2:], ids=by_name)
 def test_number_of_threads(model, blobs):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     one = clone(model).set_params(n_jobs=1, oob_score=True, bootstrap=True, n_estimators=30)
-    one.fit(X, labelled)
+    one.fit(X, labeled)
     for n in (2, 3, 7, -1):
-        other = clone(one).set_params(n_jobs=n).fit(X, labelled)
+        other = clone(one).set_params(n_jobs=n).fit(X, labeled)
         assert_same(one, other)
         assert_array_equal(one.oob_decision_function_, other.oob_decision_function_)
     many = np.tile(X, (40, 1))
@@ -169,8 +169,8 @@ def test_number_of_threads(model, blobs):
 
 @pytest.mark.parametrize("model", MODELS, ids=by_name)
 def test_saved_and_loaded(model, blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = clone(model).fit(pd.DataFrame(X, columns=list("abcdef")), labelled)
+    X, labeled, _ = blobs
+    model = clone(model).fit(pd.DataFrame(X, columns=list("abcdef")), labeled)
     X = pd.DataFrame(X, columns=list("abcdef"))
     joblib.dump(model, tmp_path / "model")
     for loaded in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")):

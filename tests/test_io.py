@@ -35,8 +35,8 @@ from puforest.prior import PriorEstimatedWarning
 @pytest.mark.parametrize("voting", ["hard", "soft"])
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_loaded_model_is_the_same(estimator, voting, blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = small(estimator, voting=voting, min_samples_leaf=3).fit(X, labelled)
+    X, labeled, _ = blobs
+    model = small(estimator, voting=voting, min_samples_leaf=3).fit(X, labeled)
     assert_same(model, through_file(model, tmp_path), X)
     assert_same(model, through_file(model, tmp_path, mmap=True), X)
 
@@ -60,26 +60,26 @@ def test_a_loaded_model_is_the_same(estimator, voting, blobs, tmp_path):
     ids=["upu", "pn", "pn-small", "numpy", "sampled", "one-leaf"],
 )
 def test_parameters_of_all_kinds_come_back(params, blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = small(PURandomForestClassifier, **params).fit(X, labelled)
+    X, labeled, _ = blobs
+    model = small(PURandomForestClassifier, **params).fit(X, labeled)
     assert_same(model, through_file(model, tmp_path), X)
 
 
 def test_weights_and_propensities(blobs, tmp_path):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     weight = np.random.default_rng(0).exponential(size=len(X)) ** 4
     weight[:50] = 0
     propensity = np.linspace(0.5, 1, len(X))
     model = small(PUExtraTreesClassifier, prior=None, scenario="single-training-set")
-    model.fit(X, labelled, weight, propensity=propensity)
+    model.fit(X, labeled, weight, propensity=propensity)
     assert_same(model, through_file(model, tmp_path), X)
 
 
 def test_an_estimated_prior_keeps_what_it_rests_on(blobs, tmp_path):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     model = small(PURandomForestClassifier, prior=None)
     with pytest.warns(PriorEstimatedWarning):
-        model.fit(X, labelled)
+        model.fit(X, labeled)
     loaded = through_file(model, tmp_path)
     assert_same(model, loaded, X)
     assert loaded.prior is None
@@ -92,8 +92,8 @@ def test_an_estimated_prior_keeps_what_it_rests_on(blobs, tmp_path):
 
 
 def test_out_of_bag_answers_come_back(blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = small(PURandomForestClassifier, oob_score=True, n_estimators=20).fit(X, labelled)
+    X, labeled, _ = blobs
+    model = small(PURandomForestClassifier, oob_score=True, n_estimators=20).fit(X, labeled)
     loaded = through_file(model, tmp_path)
     assert loaded.oob_risk_ == model.oob_risk_
     assert_array_equal(loaded.oob_decision_function_, model.oob_decision_function_)
@@ -104,8 +104,8 @@ def test_out_of_bag_answers_come_back(blobs, tmp_path):
 
 @pytest.mark.filterwarnings("ignore:oob_risk_ is nan")
 def test_an_unknown_out_of_bag_risk_comes_back(blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = small(PUExtraTreesClassifier, oob_score=True, max_unlabeled=50).fit(X, labelled)
+    X, labeled, _ = blobs
+    model = small(PUExtraTreesClassifier, oob_score=True, max_unlabeled=50).fit(X, labeled)
     loaded = through_file(model, tmp_path)
     assert np.isnan(loaded.oob_risk_)
     assert_array_equal(loaded.oob_decision_function_, model.oob_decision_function_)
@@ -125,8 +125,8 @@ def test_an_unknown_out_of_bag_risk_comes_back(blobs, tmp_path):
     ids=lambda classes: str(classes.dtype),
 )
 def test_classes_keep_their_type(classes, blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = small(PUDecisionTreeClassifier).fit(X, classes[labelled])
+    X, labeled, _ = blobs
+    model = small(PUDecisionTreeClassifier).fit(X, classes[labeled])
     loaded = through_file(model, tmp_path)
     assert_array_equal(loaded.classes_, classes)
     assert loaded.predict(X).dtype == classes.dtype
@@ -134,9 +134,9 @@ def test_classes_keep_their_type(classes, blobs, tmp_path):
 
 
 def test_names_of_features_come_back(blobs, tmp_path):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     table = pd.DataFrame(X, columns=["länge", "b", "", "a name, with \0 and \n", "e", "f"])
-    model = small(PUExtraTreesClassifier).fit(table, labelled)
+    model = small(PUExtraTreesClassifier).fit(table, labeled)
     loaded = through_file(model, tmp_path)
     assert_array_equal(loaded.feature_names_in_, table.columns)
     assert loaded.feature_names_in_.dtype == object
@@ -148,27 +148,27 @@ def test_names_of_features_come_back(blobs, tmp_path):
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 @pytest.mark.parametrize("cv", ["oob", "prefit", 3])
 def test_calibrated_models(method, cv, blobs, tmp_path):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     forest = small(PURandomForestClassifier, oob_score=cv == "oob", n_estimators=20, voting="soft")
     if cv == "prefit":
-        forest.fit(X[::2], labelled[::2])
-    model = PUCalibratedClassifier(forest, method=method, cv=cv).fit(X, labelled)
+        forest.fit(X[::2], labeled[::2])
+    model = PUCalibratedClassifier(forest, method=method, cv=cv).fit(X, labeled)
     loaded = through_file(model, tmp_path)
     assert_same(model, loaded, X)
     assert loaded.scenario_ == model.scenario_
     assert (loaded.estimator is loaded.estimator_) == (cv == "prefit")
     assert repr(loaded) == repr(model)
     if cv != "prefit":
-        again, expected = (clone(m).fit(X, labelled) for m in (loaded, model))
+        again, expected = (clone(m).fit(X, labeled) for m in (loaded, model))
         assert_array_equal(again.predict_proba(X), expected.predict_proba(X))
 
 
 @pytest.mark.parametrize("risk", ["nnpu", "upu", "pn"])
 def test_models_for_another_prior_and_single_trees_of_a_forest(risk, blobs, tmp_path):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     weight = np.random.default_rng(0).exponential(size=len(X)) ** 4
     forest = small(PURandomForestClassifier, risk=risk, min_samples_leaf=3, voting="soft")
-    forest.fit(X, labelled, weight)
+    forest.fit(X, labeled, weight)
     for model in (forest.with_prior(0.01), forest.with_prior(0.9), forest.estimators_[3]):
         assert_same(model, through_file(model, tmp_path), X)
 
@@ -177,23 +177,23 @@ def test_models_for_another_prior_and_single_trees_of_a_forest(risk, blobs, tmp_
 
 
 def test_more_trees_can_be_added(blobs, tmp_path):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     params = {"oob_score": True, "warm_start": True}
-    model = small(PURandomForestClassifier, n_estimators=20, **params).fit(X, labelled)
-    loaded = through_file(model, tmp_path).set_params(n_estimators=30).fit(X, labelled)
-    whole = small(PURandomForestClassifier, n_estimators=30, **params).fit(X, labelled)
+    model = small(PURandomForestClassifier, n_estimators=20, **params).fit(X, labeled)
+    loaded = through_file(model, tmp_path).set_params(n_estimators=30).fit(X, labeled)
+    whole = small(PURandomForestClassifier, n_estimators=30, **params).fit(X, labeled)
     assert_array_equal(loaded.predict_proba(X), whole.predict_proba(X))
     assert loaded.oob_risk_ == whole.oob_risk_
     assert len(loaded.estimators_) == 30
     with pytest.raises(ValueError, match="does not go with: fit a new forest"):
-        loaded.set_params(loss="savage", n_estimators=40).fit(X, labelled)
+        loaded.set_params(loss="savage", n_estimators=40).fit(X, labeled)
     with pytest.raises(ValueError, match="rows and their sampling must be those of the first fit"):
-        loaded.set_params(loss="quadratic").fit(X[:-1], labelled[:-1])
+        loaded.set_params(loss="quadratic").fit(X[:-1], labeled[:-1])
 
 
 def test_parameters_can_be_set_and_the_model_fitted_anew(blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = small(PURandomForestClassifier, min_samples_leaf=5).fit(X, labelled)
+    X, labeled, _ = blobs
+    model = small(PURandomForestClassifier, min_samples_leaf=5).fit(X, labeled)
     loaded = through_file(model, tmp_path)
     for m in (model, loaded):
         m.set_params(voting="soft", n_jobs=2)
@@ -201,13 +201,13 @@ def test_parameters_can_be_set_and_the_model_fitted_anew(blobs, tmp_path):
     unfitted = clone(loaded)
     with pytest.raises(NotFittedError):
         check_is_fitted(unfitted)
-    assert_array_equal(unfitted.fit(X, labelled).predict_proba(X), model.predict_proba(X))
+    assert_array_equal(unfitted.fit(X, labeled).predict_proba(X), model.predict_proba(X))
     assert_same(model, through_file(loaded, tmp_path), X)
 
 
 def test_loaded_models_can_be_pickled(blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = small(PUExtraTreesClassifier).fit(X, labelled)
+    X, labeled, _ = blobs
+    model = small(PUExtraTreesClassifier).fit(X, labeled)
     assert_same(model, pickle.loads(pickle.dumps(through_file(model, tmp_path))), X)
 
 
@@ -215,8 +215,8 @@ def test_loaded_models_can_be_pickled(blobs, tmp_path):
 
 
 def test_the_same_model_is_the_same_file(blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = small(PURandomForestClassifier, oob_score=True, n_estimators=20).fit(X, labelled)
+    X, labeled, _ = blobs
+    model = small(PURandomForestClassifier, oob_score=True, n_estimators=20).fit(X, labeled)
     first, second = tmp_path / "first.puf", tmp_path / "second.puf"
     model.save(str(first))
     load_model(first).save(second)
@@ -224,27 +224,27 @@ def test_the_same_model_is_the_same_file(blobs, tmp_path):
 
 
 def test_files_are_safetensors_that_say_what_they_hold(blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = small(PUExtraTreesClassifier).fit(X, labelled)
+    X, labeled, _ = blobs
+    model = small(PUExtraTreesClassifier).fit(X, labeled)
     path = tmp_path / "model.puf"
     model.save(path)
     arrays = load_file(path)
     content = path.read_bytes()
     with safe_open(path, "numpy") as file:
         assert save(arrays, metadata=file.metadata()) == content
-    for name in ("offset", "feature", "threshold", "left", "w_p", "w_u", "n_labelled"):
+    for name in ("offset", "feature", "threshold", "left", "w_p", "w_u", "n_labeled"):
         assert_array_equal(arrays[name], getattr(model._forest, name))
     length = int.from_bytes(content[:8], "little")
     header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["puforest"])
     assert header["format_version"] == 1
     assert header["puforest_version"] == puforest.__version__
     assert header["model"]["class"] == "PUExtraTreesClassifier"
-    assert header["model"]["rows"] == {"labelled": labelled.sum(), "unlabelled": sum(1 - labelled)}
+    assert header["model"]["rows"] == {"labeled": labeled.sum(), "unlabeled": sum(1 - labeled)}
 
 
 def test_the_trees_are_views_on_the_file_if_asked_for(blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = small(PUExtraTreesClassifier).fit(X, labelled)
+    X, labeled, _ = blobs
+    model = small(PUExtraTreesClassifier).fit(X, labeled)
     mapped = through_file(model, tmp_path, mmap=True)
     read, by_default = through_file(model, tmp_path, mmap=False), through_file(model, tmp_path)
     for loaded, owner in ((mapped, "mmap"), (read, "ndarray"), (by_default, "ndarray")):
@@ -259,10 +259,10 @@ def test_the_trees_are_views_on_the_file_if_asked_for(blobs, tmp_path):
 
 @pytest.mark.parametrize("mmap", [False, True])
 def test_a_model_survives_that_its_file_is_replaced(mmap, blobs, tmp_path):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     path = tmp_path / "model.puf"
-    old = small(PUExtraTreesClassifier).fit(X, labelled)
-    new = small(PUExtraTreesClassifier, n_estimators=2, random_state=1).fit(X, labelled)
+    old = small(PUExtraTreesClassifier).fit(X, labeled)
+    new = small(PUExtraTreesClassifier, n_estimators=2, random_state=1).fit(X, labeled)
     old.save(path)
     loaded = load_model(path, mmap=mmap)
     new.save(path)
@@ -290,9 +290,9 @@ model.save(path + ".again")
 
 
 def test_a_model_survives_that_its_file_is_changed_in_place(blobs, tmp_path):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     path = tmp_path / "model.puf"
-    small(PUExtraTreesClassifier).fit(X, labelled).save(path)
+    small(PUExtraTreesClassifier).fit(X, labeled).save(path)
     whole = path.read_bytes()
     np.save(tmp_path / "X.npy", X)
     # A process of its own: SIGBUS would end it.
@@ -303,9 +303,9 @@ def test_a_model_survives_that_its_file_is_changed_in_place(blobs, tmp_path):
 
 
 def test_sizes_are_checked_before_memory_is_taken(blobs, tmp_path):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     path = tmp_path / "model.puf"
-    small(PUExtraTreesClassifier).fit(X, labelled).save(path)
+    small(PUExtraTreesClassifier).fit(X, labeled).save(path)
     with path.open("r+b") as file:
         file.truncate(2**40)  # a hole: it takes no place on the disk
     tracemalloc.start()
@@ -319,34 +319,34 @@ def test_sizes_are_checked_before_memory_is_taken(blobs, tmp_path):
 
 
 def test_others_may_read_a_file_if_the_user_lets_them(blobs, tmp_path):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     path = tmp_path / "model.puf"
     before = os.umask(0o022)
     try:
-        small(PUDecisionTreeClassifier).fit(X, labelled).save(path)
+        small(PUDecisionTreeClassifier).fit(X, labeled).save(path)
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
 def test_mmap_is_true_or_false(blobs, tmp_path):
-    X, labelled, _ = blobs
-    small(PUDecisionTreeClassifier).fit(X, labelled).save(tmp_path / "model.puf")
+    X, labeled, _ = blobs
+    small(PUDecisionTreeClassifier).fit(X, labeled).save(tmp_path / "model.puf")
     with pytest.raises(TypeError, match="mmap must be True or False, got 'r'"):
         load_model(tmp_path / "model.puf", mmap="r")
 
 
 def test_names_that_are_no_text(blobs, tmp_path):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     table = pd.DataFrame(X, columns=pd.Index(["a\ud800", *"bcdef"], dtype=object))
-    model = small(PUDecisionTreeClassifier).fit(table, labelled)
+    model = small(PUDecisionTreeClassifier).fit(table, labeled)
     with pytest.raises(ValueError, match=r"feature name 'a\\ud800' cannot be stored as UTF-8: ren"):
         model.save(tmp_path / "model.puf")
 
 
 def test_folders_that_are_not_there(blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = small(PUDecisionTreeClassifier).fit(X, labelled)
+    X, labeled, _ = blobs
+    model = small(PUDecisionTreeClassifier).fit(X, labeled)
     with pytest.raises(FileNotFoundError, match="nowhere"):
         model.save(tmp_path / "nowhere" / "model.puf")
     with pytest.raises(FileNotFoundError, match="nowhere"):
@@ -357,24 +357,24 @@ def test_folders_that_are_not_there(blobs, tmp_path):
 
 
 def test_generators_are_stored_as_none(blobs, tmp_path):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     model = small(PURandomForestClassifier, random_state=np.random.RandomState(3))
-    model.fit(X, labelled)
+    model.fit(X, labeled)
     with pytest.warns(UserWarning, match="random_state is a RandomState"):
         model.save(tmp_path / "model.puf")
     loaded = load_model(tmp_path / "model.puf")
     assert loaded.random_state is None
     assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    model.set_params(warm_start=True, n_estimators=9).fit(X, labelled)
-    loaded.set_params(warm_start=True, n_estimators=9).fit(X, labelled)
+    model.set_params(warm_start=True, n_estimators=9).fit(X, labeled)
+    loaded.set_params(warm_start=True, n_estimators=9).fit(X, labeled)
     assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
 def test_splitters_are_stored_as_none(blobs, tmp_path):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     splitter = PUStratifiedKFold(3, random_state=1)
     model = PUCalibratedClassifier(small(PUDecisionTreeClassifier, max_depth=3), cv=splitter)
-    model.fit(X, labelled)
+    model.fit(X, labeled)
     with pytest.warns(UserWarning, match="cv is a PUStratifiedKFold, which a model file"):
         model.save(tmp_path / "model.puf")
     loaded = load_model(tmp_path / "model.puf")
@@ -383,18 +383,18 @@ def test_splitters_are_stored_as_none(blobs, tmp_path):
 
 
 def test_only_fitted_models_of_puforest_can_be_saved(blobs, tmp_path):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     path = tmp_path / "model.puf"
     with pytest.raises(NotFittedError):
         PURandomForestClassifier().save(path)
     with pytest.raises(NotFittedError):
         PUCalibratedClassifier(PURandomForestClassifier()).save(path)
-    other = LogisticRegression().fit(X, labelled)
+    other = LogisticRegression().fit(X, labeled)
     with pytest.raises(TypeError, match="LogisticRegression: save other objects with"):
         save_model(other, path)
     calibrated = PUCalibratedClassifier(other, cv="prefit", prior=0.4, scenario="case-control")
     with pytest.raises(TypeError, match="estimator is a LogisticRegression"):
-        calibrated.fit(X, labelled).save(path)
+        calibrated.fit(X, labeled).save(path)
     assert not path.exists()
 
 
@@ -408,16 +408,16 @@ def test_only_fitted_models_of_puforest_can_be_saved(blobs, tmp_path):
     ],
 )
 def test_parameters_that_no_fit_takes_are_not_saved(params, message, blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = small(PURandomForestClassifier).fit(X, labelled).set_params(**params)
+    X, labeled, _ = blobs
+    model = small(PURandomForestClassifier).fit(X, labeled).set_params(**params)
     with pytest.raises(ValueError, match=f"Classifier cannot be saved: {message}"):
         model.save(tmp_path / "model.puf")
     assert not (tmp_path / "model.puf").exists()
 
 
 def test_parameters_that_are_objects_are_not_saved(blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = small(PURandomForestClassifier).fit(X, labelled).set_params(max_depth=object)
+    X, labeled, _ = blobs
+    model = small(PURandomForestClassifier).fit(X, labeled).set_params(max_depth=object)
     with pytest.raises(TypeError, match="max_depth=<class 'object'> cannot be stored"):
         model.save(tmp_path / "model.puf")
 
@@ -431,7 +431,7 @@ def test_parameters_that_are_objects_are_not_saved(blobs, tmp_path):
     ids=["longdouble", "wide"],
 )
 def test_classes_that_a_file_cannot_hold(classes, error, message, blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = small(PUDecisionTreeClassifier).fit(X, classes[labelled])
+    X, labeled, _ = blobs
+    model = small(PUDecisionTreeClassifier).fit(X, classes[labeled])
     with pytest.raises(error, match=message):
         model.save(tmp_path / "model.puf")

@@ -17,7 +17,7 @@ def test_the_code_of_the_page_runs(tmp_path, monkeypatch):
     assert shares == names["forest"].predict_proba(names["X"][:50])[:, 1].tolist()
     # The same reader for the other way to vote.
     soft = names["forest"].set_params(voting="soft", min_samples_leaf=20, max_depth=4)
-    soft.fit(names["X_pu"], names["labelled"]).save("mushrooms.puf")
+    soft.fit(names["X_pu"], names["labeled"]).save("mushrooms.puf")
     exec(re.findall(r"```python\n(import json.*?)```", PAGE, re.DOTALL)[0], names)
     assert names["model"]["parameters"]["voting"] == "soft"
 

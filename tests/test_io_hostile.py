@@ -28,27 +28,27 @@ def content_of(model, folder):
 @pytest.fixture(scope="module")
 def forest(blobs, folder):
     """A file with everything that a forest can have."""
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     model = PURandomForestClassifier(n_estimators=20, oob_score=True, max_depth=5, random_state=0)
     with pytest.warns(PriorEstimatedWarning):
-        model.fit(X, labelled)
+        model.fit(X, labeled)
     model.feature_names_in_ = np.array(list("abcdef"), dtype=object)
     return content_of(model, folder)
 
 
 @pytest.fixture(scope="module")
 def tree(blobs, folder):
-    X, labelled, _ = blobs
-    model = PUDecisionTreeClassifier(0.4, max_depth=4, voting="soft").fit(X, labelled)
+    X, labeled, _ = blobs
+    model = PUDecisionTreeClassifier(0.4, max_depth=4, voting="soft").fit(X, labeled)
     return content_of(model, folder)
 
 
 @pytest.fixture(scope="module")
 def calibrated(blobs, folder):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     model = PUCalibratedClassifier(PUDecisionTreeClassifier(0.4, max_depth=4, voting="soft"))
     methods = ("sigmoid", "isotonic")
-    return {m: content_of(model.set_params(method=m).fit(X, labelled), folder) for m in methods}
+    return {m: content_of(model.set_params(method=m).fit(X, labeled), folder) for m in methods}
 
 
 def assert_refused(content, message, folder):
@@ -181,9 +181,9 @@ def test_a_newer_format_says_to_update(tree, folder):
         ("model.grown_for.loss", "none", "loss is 'none', not one of"),
         ("model.grown_for.scenario", None, "scenario is not a string"),
         ("model.grown_for.prior", 0.4, "unknown field 'prior'"),
-        ("model.masses.labelled_u", -0.1, "labelled_u is -0.1, not a number from 0 to 1"),
-        ("model.masses.unlabelled_u", 2, "unlabelled_u is 2, not a number from 0 to 1"),
-        ("model.rows.labelled", -1, "labelled is -1, not a whole number"),
+        ("model.masses.labeled_u", -0.1, "labeled_u is -0.1, not a number from 0 to 1"),
+        ("model.masses.unlabeled_u", 2, "unlabeled_u is 2, not a number from 0 to 1"),
+        ("model.rows.labeled", -1, "labeled is -1, not a whole number"),
         ("model.rows.more", 1, "unknown field 'more'"),
         ("model.sampling.seed", -1, "seed is -1"),
         ("model.sampling.bootstrap", 1, "bootstrap must be True or False"),
@@ -301,7 +301,7 @@ def two_parents(header, arrays):
 
 
 def one_more_leaf(header, arrays):
-    nodes = ("feature", "threshold", "left", "w_p", "w_u", "n_labelled", "n_unlabelled")
+    nodes = ("feature", "threshold", "left", "w_p", "w_u", "n_labeled", "n_unlabeled")
     last = leaf(arrays)
     arrays |= {name: np.append(arrays[name], arrays[name][last]) for name in nodes}
     arrays["offset"][-1] += 1
@@ -335,8 +335,8 @@ def one_more_leaf(header, arrays):
         (set_items("w_u", leaf, np.inf), "w_u is not a share"),
         (set_items("w_u", 0, 0.5), "w_u of a root is not 1"),
         (set_items("w_u", leaf, 0.9), "w_u of children does not add up"),
-        (set_items("n_labelled", leaf, -1), "n_labelled is negative"),
-        (set_items("n_unlabelled", leaf, 2**31 - 1), "n_unlabelled of children does not add up"),
+        (set_items("n_labeled", leaf, -1), "n_labeled is negative"),
+        (set_items("n_unlabeled", leaf, 2**31 - 1), "n_unlabeled of children does not add up"),
         (lambda h, a: a.update(w_p=a["w_p"][:-1].copy()), "'w_p' and 'feature' differ in length"),
         (lambda h, a: a.update(left=a["left"].astype("i8")), "'left' is not of type int32"),
         (lambda h, a: a.update(feature=a["feature"][:0]), "differ in length"),
@@ -367,7 +367,7 @@ def test_arrays(change, message, forest, folder):
 
 def test_a_tree_is_one_and_has_seen_the_rows_of_its_root(tree, forest, folder):
     def other_rows(header, arrays):
-        header["model"]["rows"]["labelled"] += 1
+        header["model"]["rows"]["labeled"] += 1
 
     def many_trees(header, arrays):
         _, others = unpacked(forest)

@@ -18,8 +18,8 @@ from puforest.prior import PriorEstimatedWarning
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("mmap_mode", [None, "r"])
 def test_joblib(estimator, mmap_mode, blobs, tmp_path):
-    X, labelled, _ = blobs
-    model = small(estimator).fit(X, labelled)
+    X, labeled, _ = blobs
+    model = small(estimator).fit(X, labeled)
     joblib.dump(model, tmp_path / "model.joblib")
     loaded = joblib.load(tmp_path / "model.joblib", mmap_mode=mmap_mode)
     assert isinstance(loaded._forest.w_p, np.memmap) == (mmap_mode == "r")
@@ -29,25 +29,25 @@ def test_joblib(estimator, mmap_mode, blobs, tmp_path):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_pickle(estimator, blobs):
-    X, labelled, _ = blobs
-    model = small(estimator).fit(X, labelled)
+    X, labeled, _ = blobs
+    model = small(estimator).fit(X, labeled)
     assert_same(model, pickle.loads(pickle.dumps(model)), X)
 
 
-def skops_models(X, labelled):
+def skops_models(X, labeled):
     for estimator in ESTIMATORS:
-        yield small(estimator, prior=None, risk="pn").fit(X, labelled)
+        yield small(estimator, prior=None, risk="pn").fit(X, labeled)
     with pytest.warns(PriorEstimatedWarning):
-        yield small(PURandomForestClassifier, prior=None).fit(X, labelled)
+        yield small(PURandomForestClassifier, prior=None).fit(X, labeled)
     tree = small(PUDecisionTreeClassifier, max_depth=3)
     for method in ("sigmoid", "isotonic"):
-        yield PUCalibratedClassifier(tree, method=method).fit(X, labelled)
+        yield PUCalibratedClassifier(tree, method=method).fit(X, labeled)
 
 
 def test_skops_needs_to_be_told_of_our_types_and_no_others(blobs):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     asked = set()
-    for model in skops_models(X, labelled):
+    for model in skops_models(X, labeled):
         content = skops.io.dumps(model)
         asked |= set(skops.io.get_untrusted_types(data=content))
         loaded = skops.io.loads(content, trusted=trusted_types())

@@ -236,8 +236,8 @@ def bad_held_out_rows():
     params = _core.TrainParams()
     params.sampling = _core.Sampling(True, False, 1, 1)
     refused = 0
-    for order, n_labelled in [([10**9, 1, 2], 1), ([0, 1, 2], 10**9), ([], 0), ([0, 1, 2], 3)]:
-        rows = _core.TrainingRows(np.array(order, dtype=np.uint32), n_labelled)
+    for order, n_labeled in [([10**9, 1, 2], 1), ([0, 1, 2], 10**9), ([], 0), ([0, 1, 2], 3)]:
+        rows = _core.TrainingRows(np.array(order, dtype=np.uint32), n_labeled)
         try:
             predictor.mean_held_out(X, rows, params)
         except ValueError:

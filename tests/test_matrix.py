@@ -139,7 +139,7 @@ def test_errors_about_labels_speak_of_labels():
         model.fit(X, Y.astype(complex))
     with pytest.raises(ValueError, match=r"^y: setting an array element with a sequence"):
         model.fit(X, [[1], *Y[1:]])
-    with pytest.raises(ValueError, match=r"^y: Unknown label type.* Give numbers, 1 for labelled"):
+    with pytest.raises(ValueError, match=r"^y: Unknown label type.* Give numbers, 1 for labeled"):
         model.fit(X, np.array([None, *Y[1:]], dtype=object))
 
 

@@ -52,7 +52,7 @@ def test_least_propensity(rows):
     assert e.mean() == pytest.approx(0.5)
 
 
-def test_equal_scores_are_labelled_completely_at_random():
+def test_equal_scores_are_labeled_completely_at_random():
     assert_allclose(score_propensity(np.ones(5), frequency=0.3), 0.3)
 
 
@@ -104,7 +104,7 @@ def test_propensities_win_back_what_they_cost():
     e = linear_propensity(X, random_state=0, y=y, frequency=0.3, strength=2.5, minimum=0.05)
     accuracy = {}
     for name in ("at random", "ignored", "known"):
-        X_pu, labelled = make_pu(
+        X_pu, labeled = make_pu(
             X[train], y[train], n_labeled=400,
             propensity=None if name == "at random" else e[train],
             scenario="single-training-set", random_state=0,
@@ -112,7 +112,7 @@ def test_propensities_win_back_what_they_cost():
         forest = PUExtraTreesClassifier(
             y.mean(), scenario="single-training-set", min_samples_leaf=5, random_state=0
         )
-        forest.fit(X_pu, labelled, propensity=e[train] if name == "known" else None)
+        forest.fit(X_pu, labeled, propensity=e[train] if name == "known" else None)
         accuracy[name] = forest.score(X[~train], y[~train])
     assert accuracy["at random"] > accuracy["known"] > accuracy["ignored"] + 0.03, accuracy
 

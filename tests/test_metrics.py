@@ -76,16 +76,16 @@ def rows(rng, n):
 
 
 def pu_rows(rng, n, scenario, propensity=lambda x: np.full(len(x), 0.4)):
-    """Feature, PU labels and propensities; in case-control data the labelled come in addition."""
+    """Feature, PU labels and propensities; in case-control data the labeled come in addition."""
     x, y = rows(rng, n)
     if scenario == "case-control":
         extra = rng.normal(size=n) + 1.5
         x = np.append(extra, x)
-        labelled = np.append(rng.random(n) < propensity(extra), np.zeros(n, dtype=bool))
-        kept = labelled | (np.arange(2 * n) >= n)
-        return x[kept], labelled[kept].astype(int), propensity(x[kept])
-    labelled = (y == 1) & (rng.random(n) < propensity(x))
-    return x, labelled.astype(int), propensity(x)
+        labeled = np.append(rng.random(n) < propensity(extra), np.zeros(n, dtype=bool))
+        kept = labeled | (np.arange(2 * n) >= n)
+        return x[kept], labeled[kept].astype(int), propensity(x[kept])
+    labeled = (y == 1) & (rng.random(n) < propensity(x))
+    return x, labeled.astype(int), propensity(x)
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +94,8 @@ def truth():
     return {metric: known(y, answers(metric, x)) for metric, known in ALL.items()}
 
 
-# A census: where all positives are labelled, PU metrics are the supervised ones to the last digit.
-# Sums of 1/64 are exact, so that the prior is not below the labelled share by rounding.
+# A census: where all positives are labeled, PU metrics are the supervised ones to the last digit.
+# Sums of 1/64 are exact, so that the prior is not below the labeled share by rounding.
 
 
 def census(y, judged, scenario):

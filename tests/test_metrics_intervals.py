@@ -76,7 +76,7 @@ def test_formula_covers(scenario, truth):
         for name, judged in answers(x).items():
             found = pu_interval(name, y, judged, prior=PRIOR, scenario=scenario)
             hits[name] += found.low <= truth[name] <= found.high
-    # At 95 %, chance leaves 137 to 148 of 150; the average precision is skewed, and biased.
+    # At 95%, chance leaves 137 to 148 of 150; the average precision is skewed, and biased.
     low = {"pu_average_precision": 128}
     for name, n in hits.items():
         assert n >= low.get(name, 134), (name, n)
@@ -113,8 +113,8 @@ def test_formula_and_bootstrap_agree(scenario):
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_covers_near_the_bounds_with_thirty_labelled_rows(scenario):
-    """All labelled rows are called positive in nearly half of the draws."""
+def test_covers_near_the_bounds_with_thirty_labeled_rows(scenario):
+    """All labeled rows are called positive in nearly half of the draws."""
     rng = np.random.default_rng(13)
     prior, recall, fpr = 0.3, 0.97, 0.02
     called = prior * recall + (1 - prior) * fpr
@@ -128,14 +128,14 @@ def test_covers_near_the_bounds_with_thirty_labelled_rows(scenario):
     hits = dict.fromkeys(truth, 0)
     for _ in range(200):
         y = np.append(np.ones(30, dtype=bool), rng.random(570) < (171 - 30) / 570)
-        labelled = np.arange(600) < 30
+        labeled = np.arange(600) < 30
         if scenario == "case-control":
             y[30:] = rng.random(570) < prior
         pred = rng.random(600) < np.where(y, recall, fpr)
         for name, value in truth.items():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", PriorMismatchWarning)
-                found = pu_interval(name, labelled, pred, prior=prior, scenario=scenario)
+                found = pu_interval(name, labeled, pred, prior=prior, scenario=scenario)
             hits[name] += found.low <= value <= found.high
     for name, n in hits.items():
         assert n >= 178, (name, n)
@@ -235,7 +235,7 @@ def test_report_holds_all_metrics():
     assert report.metrics["pu_roc_auc"].value == pu_roc_auc_score(y, said["pu_brier"], **known)
     assert report.metrics["pu_f1"] == pu_interval("f1", y, said["pu_f1"], **known)
     assert report.as_dict()["metrics"]["pu_f1"]["value"] == report.metrics["pu_f1"].value
-    assert (report.n_labelled, report.n_unlabelled) == (y.sum(), len(y) - y.sum())
+    assert (report.n_labeled, report.n_unlabeled) == (y.sum(), len(y) - y.sum())
     table = str(report).splitlines()[2:]
     assert len({len(line) for line in table}) == 1
     assert "!" not in str(report)

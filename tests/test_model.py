@@ -20,8 +20,8 @@ from puforest.risk import minimum_risk
 
 @pytest.fixture
 def forest(blobs):
-    X, labelled, _ = blobs
-    return PUExtraTreesClassifier(0.4, n_estimators=12, random_state=0).fit(X, labelled)
+    X, labeled, _ = blobs
+    return PUExtraTreesClassifier(0.4, n_estimators=12, random_state=0).fit(X, labeled)
 
 
 def test_answers_agree_with_each_other(forest, blobs):
@@ -37,19 +37,19 @@ def test_answers_agree_with_each_other(forest, blobs):
 
 @pytest.mark.parametrize("coding", [(-1, 1), (False, True), ("a", "b")])
 def test_labels_keep_their_coding(coding, blobs):
-    X, labelled, _ = blobs
-    y = np.array(coding)[labelled]
+    X, labeled, _ = blobs
+    y = np.array(coding)[labeled]
     model = PUDecisionTreeClassifier(0.4, random_state=0).fit(X, y)
-    plain = PUDecisionTreeClassifier(0.4, random_state=0).fit(X, labelled)
+    plain = PUDecisionTreeClassifier(0.4, random_state=0).fit(X, labeled)
     assert_array_equal(model.classes_, coding)
     assert_array_equal(model.predict(X), np.array(coding)[plain.predict(X)])
 
 
 @pytest.mark.parametrize("words", [("positive", "unlabeled"), ("P", "U"), ("bad", "unknown")])
 def test_words_that_would_swap_the_classes_are_refused(words, blobs):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     with pytest.raises(ValueError, match=f"{words[1]}.*would be taken .* give y as numbers"):
-        PUDecisionTreeClassifier(0.4).fit(X, np.array(words)[1 - labelled])
+        PUDecisionTreeClassifier(0.4).fit(X, np.array(words)[1 - labeled])
 
 
 def test_estimators_are_views(forest, blobs):
@@ -87,8 +87,8 @@ def test_decision_path_leads_from_root_to_leaf(forest, blobs):
 
 
 def test_importances_are_risk_reductions(blobs):
-    X, labelled, _ = blobs
-    tree = PUDecisionTreeClassifier(0.4, max_depth=4).fit(X, labelled)
+    X, labeled, _ = blobs
+    tree = PUDecisionTreeClassifier(0.4, max_depth=4).fit(X, labeled)
     f = tree._forest
     plain, normalized = np.zeros(6), np.zeros(6)
     for i in np.flatnonzero(f.feature >= 0):
@@ -99,7 +99,7 @@ def test_importances_are_risk_reductions(blobs):
     assert_allclose(tree.feature_importances_, plain)
     assert_allclose(tree.normalized_feature_importances_, normalized)
     # uPU adds up: the reductions of all splits are the risk of the root less that of the leaves.
-    upu = PUDecisionTreeClassifier(0.4, risk="upu", loss="savage").fit(X, labelled)
+    upu = PUDecisionTreeClassifier(0.4, risk="upu", loss="savage").fit(X, labeled)
     f = upu._forest
     risks = minimum_risk(f.w_p, f.w_u, risk="upu", loss="savage")
     assert_allclose(upu.feature_importances_.sum(), risks[0] - risks[f.is_leaf].sum())
@@ -107,14 +107,14 @@ def test_importances_are_risk_reductions(blobs):
 
 
 def test_infinite_reductions_are_counted_and_left_out(blobs):
-    X, labelled, _ = blobs
-    model = PUDecisionTreeClassifier(0.4, risk="upu", loss="logistic").fit(X, labelled)
+    X, labeled, _ = blobs
+    model = PUDecisionTreeClassifier(0.4, risk="upu", loss="logistic").fit(X, labeled)
     assert model.infinite_reductions_.sum() > 0
     assert np.isfinite(model.feature_importances_).all()
     leaves = model._forest.is_leaf
     r = minimum_risk(model._forest.w_p, model._forest.w_u, risk="upu", loss="logistic")
     assert (r[leaves] == -np.inf).any()
-    nnpu = PUDecisionTreeClassifier(0.4).fit(X, labelled)
+    nnpu = PUDecisionTreeClassifier(0.4).fit(X, labeled)
     assert_array_equal(nnpu.infinite_reductions_, 0)
 
 
@@ -122,19 +122,19 @@ def test_infinite_reductions_are_counted_and_left_out(blobs):
 @pytest.mark.parametrize("voting", ["hard", "soft"])
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
 def test_another_prior(risk, voting, scenario, blobs):
-    """The same trees, their leaves labelled under the other prior: computed here from counts."""
-    X, labelled, _ = blobs
+    """The same trees, their leaves labeled under the other prior: computed here from counts."""
+    X, labeled, _ = blobs
     model = PUExtraTreesClassifier(
         0.4, risk=risk, voting=voting, scenario=scenario, n_estimators=5, random_state=0,
         min_samples_leaf=10,
-    ).fit(X, labelled)  # fmt: skip
+    ).fit(X, labeled)  # fmt: skip
     before = model.predict_proba(X)
     other = model.with_prior(0.7)
-    n_l, n_u = labelled.sum(), (labelled == 0).sum()
+    n_l, n_u = labeled.sum(), (labeled == 0).sum()
     expected = []
     for tree in model.estimators_:
         f, leaf = tree._forest, tree.apply(X)
-        p, u = f.n_labelled[leaf], f.n_unlabelled[leaf]
+        p, u = f.n_labeled[leaf], f.n_unlabeled[leaf]
         w_p = 0.7 * p / n_l
         w_u = {
             "pn": w_p + 0.3 * u / n_u,
@@ -152,8 +152,8 @@ def test_another_prior(risk, voting, scenario, blobs):
 
 
 def test_another_prior_must_be_possible(blobs):
-    X, labelled, _ = blobs
-    model = PUDecisionTreeClassifier(0.4, scenario="single-training-set").fit(X, labelled)
+    X, labeled, _ = blobs
+    model = PUDecisionTreeClassifier(0.4, scenario="single-training-set").fit(X, labeled)
     with pytest.raises(ValueError, match=r"prior=0.01 is impossible"):
         model.with_prior(0.01)
     with pytest.raises(ValueError, match="prior must be a number between 0 and 1"):
@@ -168,17 +168,17 @@ def test_out_of_bag(blobs):
     import oracle
     from test_oracle import seed_of
 
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     model = PURandomForestClassifier(
         0.4, scenario="single-training-set", n_estimators=30, oob_score=True, random_state=3
-    ).fit(X, labelled)
-    order = np.concatenate([np.flatnonzero(labelled), np.flatnonzero(labelled == 0)])
+    ).fit(X, labeled)
+    order = np.concatenate([np.flatnonzero(labeled), np.flatnonzero(labeled == 0)])
     total, count = np.zeros(len(X)), np.zeros(len(X))
     for t, tree in enumerate(model.estimators_):
-        n_l = int(labelled.sum())
+        n_l = int(labeled.sum())
         sample = oracle.draw_sample(
             oracle.tree_key(seed_of(3), t), n_l, len(X),
-            replace=True, together=True, labelled=n_l, unlabelled=len(X) - n_l,
+            replace=True, together=True, labeled=n_l, unlabeled=len(X) - n_l,
         )  # fmt: skip
         held_out = np.setdiff1d(np.arange(len(X)), order[sample])
         total[held_out] += tree.decision_function(X[held_out])
@@ -195,44 +195,44 @@ def test_out_of_bag_risk_estimates_the_error_rate(scenario, risk):
         return rng.normal(size=(len(y), 4)) + 1.2 * y[:, None]
 
     y = rng.random(8000) < 0.4
-    X, labelled = make_pu(cloud(y), y, scenario="single-training-set", random_state=0)
+    X, labeled = make_pu(cloud(y), y, scenario="single-training-set", random_state=0)
     if scenario == "case-control":
         X = np.concatenate([cloud(np.ones(1500)), X])
-        labelled = np.repeat([1, 0], [1500, 8000])
+        labeled = np.repeat([1, 0], [1500, 8000])
     model = PURandomForestClassifier(
         0.4, scenario=scenario, risk=risk, loss="logistic", oob_score=True, min_samples_leaf=10,
         n_estimators=50, random_state=0,
-    ).fit(X, labelled)  # fmt: skip
+    ).fit(X, labeled)  # fmt: skip
     assert model.oob_risk_ == pytest.approx(1 - model.score(cloud(y), y), abs=0.02)
 
 
 def test_out_of_bag_of_rows_never_held_out(blobs):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     model = PUExtraTreesClassifier(0.4, n_estimators=50, max_unlabeled=0.5, oob_score=True)
     with pytest.warns(UserWarning, match="oob_risk_ is nan: no tree leaves out rows of both"):
-        model.fit(X, labelled)
-    assert_array_equal(np.isnan(model.oob_decision_function_), labelled == 1)
+        model.fit(X, labeled)
+    assert_array_equal(np.isnan(model.oob_decision_function_), labeled == 1)
     assert np.isnan(model.oob_risk_)
     with pytest.warns(UserWarning, match="[0-9]+ rows were seen by every tree") as caught:
-        few = PURandomForestClassifier(0.4, n_estimators=2, oob_score=True).fit(X, labelled)
+        few = PURandomForestClassifier(0.4, n_estimators=2, oob_score=True).fit(X, labeled)
     assert {w.filename for w in caught} == {__file__}
     assert np.isfinite(few.oob_risk_)
     with pytest.raises(ValueError, match="oob_score=True needs trees that do not see every row"):
-        PUExtraTreesClassifier(0.4, oob_score=True).fit(X, labelled)
+        PUExtraTreesClassifier(0.4, oob_score=True).fit(X, labeled)
     with pytest.raises(AttributeError, match="oob_score=True"):
-        PUExtraTreesClassifier(0.4).fit(X, labelled).oob_risk_  # noqa: B018
+        PUExtraTreesClassifier(0.4).fit(X, labeled).oob_risk_  # noqa: B018
     assert not hasattr(model.with_prior(0.5), "oob_risk_")
 
 
 def test_weighted_out_of_bag_risk(blobs):
-    """Unlabelled rows that weigh nothing to speak of: what is left is the mean over the rest."""
-    X, labelled, _ = blobs
+    """Unlabeled rows that weigh nothing to speak of: what is left is the mean over the rest."""
+    X, labeled, _ = blobs
     weight = np.where(X[:, 5] > 0, 1.0, 1e-9)
     model = PURandomForestClassifier(0.4, n_estimators=60, oob_score=True, random_state=0)
-    model.fit(X, labelled, weight)
+    model.fit(X, labeled, weight)
     positive = model.oob_decision_function_ > 0
     heavy = weight == 1
-    r, q = (positive[heavy & (labelled == k)].mean() for k in (1, 0))
+    r, q = (positive[heavy & (labeled == k)].mean() for k in (1, 0))
     assert model.oob_risk_ == pytest.approx(0.4 * (1 - r) + max(0, q - 0.4 * r), abs=1e-6)
 
 

@@ -56,13 +56,13 @@ def test_shuffling_is_seeded_and_can_be_turned_off():
 )
 def test_copies_stay_together(splitter):
     rng = np.random.default_rng(0)
-    X, labelled = make_pu(rng.normal(size=(500, 2)), np.repeat([0, 1], 250), n_labeled=100)
+    X, labeled = make_pu(rng.normal(size=(500, 2)), np.repeat([0, 1], 250), n_labeled=100)
     copies_apart = []
     for group_copies in (True, False):
         splitter.group_copies = group_copies
-        for train, test in splitter.split(X, labelled):
+        for train, test in splitter.split(X, labeled):
             assert len(np.intersect1d(train, test)) == 0
-            assert_allclose(labelled[test].mean(), 1 / 6, atol=0.02)
+            assert_allclose(labeled[test].mean(), 1 / 6, atol=0.02)
             apart = np.isin(X[train, 0], X[test, 0]).sum()
             copies_apart.append((group_copies, bool(apart)))
     assert set(copies_apart) == {(True, False), (False, True)}
@@ -78,16 +78,16 @@ def test_equal_rows_are_equal_whatever_their_zeros_and_gaps():
 
 def test_splitters_refuse():
     X, y = np.arange(20.0)[:, None], np.repeat([1, 0], [3, 17])
-    with pytest.raises(ValueError, match="y has 3 labelled rows, too few for n_splits=5"):
+    with pytest.raises(ValueError, match="y has 3 labeled rows, too few for n_splits=5"):
         next(PUStratifiedKFold().split(X, y))
-    with pytest.raises(ValueError, match="y has 1 distinct labelled rows"):
+    with pytest.raises(ValueError, match="y has 1 distinct labeled rows"):
         next(PUStratifiedKFold(2, group_copies=True).split(np.zeros((20, 1)), y))
-    with pytest.raises(ValueError, match="y has 1 labelled rows, too few for two parts"):
+    with pytest.raises(ValueError, match="y has 1 labeled rows, too few for two parts"):
         next(PUShuffleSplit(2, test_size=0.5).split(X, np.arange(20) == 3))
     few = np.repeat([1, 0], [3, 97])
-    with pytest.raises(ValueError, match="the 10 rows of a test part hold no labelled one, of 3"):
+    with pytest.raises(ValueError, match="the 10 rows of a test part hold no labeled one, of 3"):
         next(PUShuffleSplit(random_state=0).split(np.zeros((100, 1)), few))
-    with pytest.raises(ValueError, match="hold no unlabelled one"):
+    with pytest.raises(ValueError, match="hold no unlabeled one"):
         next(PUShuffleSplit(test_size=10, random_state=0).split(np.zeros((100, 1)), 1 - few))
     with pytest.raises(ValueError, match="only one class"):
         next(PUStratifiedKFold().split(X, np.zeros(20)))
@@ -119,61 +119,59 @@ def test_train_test_split_takes_what_scikit_learn_takes():
 # Cross-validation
 
 
-def share_labelled(estimator, X, y):
+def share_labeled(estimator, X, y):
     return y.mean()
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_scores_estimate_the_truth(scenario):
-    X, labelled, _ = draw(4000, scenario, label_frequency=0.8)
+    X, labeled, _ = draw(4000, scenario, label_frequency=0.8)
     model = forest(scenario, min_samples_leaf=10)
     result = cross_validate(
-        model, X, labelled, scoring=["pu_accuracy", "pu_f1"], return_estimator=True
+        model, X, labeled, scoring=["pu_accuracy", "pu_f1"], return_estimator=True
     )
     X_new, _, y_new = draw(5000, "single-training-set", seed=1)
     truth = np.mean([m.score(X_new, y_new) for m in result["estimator"]])
     assert_allclose(result["test_pu_accuracy"].mean(), truth, atol=0.03)
     assert_array_equal(
-        cross_val_score(model, X, labelled), result["test_pu_accuracy"]
+        cross_val_score(model, X, labeled), result["test_pu_accuracy"]
     )  # the default score and folds
 
 
 def test_ways_to_name_scores():
-    X, labelled, _ = draw(200, "case-control")
+    X, labeled, _ = draw(200, "case-control")
     model = forest(n_estimators=5)
-    one = cross_validate(model, X, labelled, scoring="pu_recall", cv=3)
+    one = cross_validate(model, X, labeled, scoring="pu_recall", cv=3)
     several = cross_validate(
         model,
         X,
-        labelled,
-        scoring={"a": "pu_recall", "b": share_labelled, "c": "accuracy"},
+        labeled,
+        scoring={"a": "pu_recall", "b": share_labeled, "c": "accuracy"},
         cv=3,
         return_train_score=True,
         return_indices=True,
     )
     assert_array_equal(several["test_a"], one["test_score"])
-    assert_allclose(several["test_b"], labelled.mean(), atol=0.01)
+    assert_allclose(several["test_b"], labeled.mean(), atol=0.01)
     assert several["train_c"].shape == (3,)
-    assert_array_equal(
-        np.sort(np.concatenate(several["indices"]["test"])), np.arange(len(labelled))
-    )
+    assert_array_equal(np.sort(np.concatenate(several["indices"]["test"])), np.arange(len(labeled)))
     with pytest.raises(ValueError, match="no_such_score"):
-        cross_validate(model, X, labelled, scoring="no_such_score")
+        cross_validate(model, X, labeled, scoring="no_such_score")
     with pytest.raises(TypeError, match="cross_validate takes several"):
-        cross_val_score(model, X, labelled, scoring=["pu_recall", "pu_f1"])
+        cross_val_score(model, X, labeled, scoring=["pu_recall", "pu_f1"])
 
 
 def test_splitters_within_scikit_learn():
-    X, labelled, _ = draw(300, "case-control")
+    X, labeled, _ = draw(300, "case-control")
     pipe = make_pipeline(StandardScaler(), forest(n_estimators=5))
     folds = PUStratifiedKFold(3, group_copies=True, random_state=0)
     search = GridSearchCV(
-        pipe, {"purandomforestclassifier__max_depth": [1, 4]}, cv=folds, scoring=share_labelled
+        pipe, {"purandomforestclassifier__max_depth": [1, 4]}, cv=folds, scoring=share_labeled
     )
-    assert search.fit(X, labelled).n_splits_ == 3
+    assert search.fit(X, labeled).n_splits_ == 3
     splits = PUShuffleSplit(4, test_size=0.3, random_state=0)
-    result = sklearn_cross_validate(pipe, X, labelled, cv=splits, scoring=share_labelled)
-    assert_allclose(result["test_score"], labelled.mean(), atol=0.01)
+    result = sklearn_cross_validate(pipe, X, labeled, cv=splits, scoring=share_labeled)
+    assert_allclose(result["test_score"], labeled.mean(), atol=0.01)
     assert repr(splits) == (
         "PUShuffleSplit(group_copies=False, n_splits=4, random_state=0, test_size=0.3,\n"
         "        train_size=None)"
@@ -182,7 +180,7 @@ def test_splitters_within_scikit_learn():
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_each_fold_counts_its_own_rows(scenario):
-    X, labelled, _ = draw(300, scenario)
+    X, labeled, _ = draw(300, scenario)
     rng = np.random.default_rng(0)
     weight = rng.integers(1, 4, len(X)).astype(float)
     propensity = rng.uniform(0.2, 0.9, len(X))
@@ -197,8 +195,8 @@ def test_each_fold_counts_its_own_rows(scenario):
     result = cross_validate(
         model,
         X,
-        labelled,
-        scoring={"own": scorer, "plain": share_labelled, "f1": "pu_f1"},
+        labeled,
+        scoring={"own": scorer, "plain": share_labeled, "f1": "pu_f1"},
         cv=3,
         params=params,
         return_estimator=True,
@@ -209,18 +207,18 @@ def test_each_fold_counts_its_own_rows(scenario):
     )
     for k, (train, test, fitted, (X_test, y_test, w_test, e_test)) in enumerate(folds):
         assert_array_equal(X_test, X[test])
-        assert_array_equal(y_test, labelled[test])
+        assert_array_equal(y_test, labeled[test])
         assert_array_equal(w_test, weight[test])
         assert_array_equal(e_test, propensity[test])
         own = clone(model).fit(
-            X[train], labelled[train], weight[train], propensity=propensity[train]
+            X[train], labeled[train], weight[train], propensity=propensity[train]
         )
         assert_array_equal(fitted.decision_function(X), own.decision_function(X))
         masses = fitted._masses
-        share = np.average(labelled[train], weights=weight[train])
-        assert_allclose(masses.labelled_u, share if scenario == SCENARIOS[1] else 0)
+        share = np.average(labeled[train], weights=weight[train])
+        assert_allclose(masses.labeled_u, share if scenario == SCENARIOS[1] else 0)
         f1 = pu_f1_score(
-            labelled[test],
+            labeled[test],
             own.predict(X[test]),
             prior=0.4,
             scenario=scenario,
@@ -231,22 +229,22 @@ def test_each_fold_counts_its_own_rows(scenario):
 
 
 def test_a_prior_that_a_fold_rules_out_is_refused_there():
-    X, labelled, _ = draw(200, "single-training-set", label_frequency=0.9)
-    model = forest("single-training-set", prior=labelled.mean() + 1e-9, n_estimators=3)
-    model.fit(X, labelled)
-    uneven = np.repeat([0, 1], 100)[np.argsort(labelled, kind="stable").argsort()]
+    X, labeled, _ = draw(200, "single-training-set", label_frequency=0.9)
+    model = forest("single-training-set", prior=labeled.mean() + 1e-9, n_estimators=3)
+    model.fit(X, labeled)
+    uneven = np.repeat([0, 1], 100)[np.argsort(labeled, kind="stable").argsort()]
     with pytest.raises(ValueError, match="is impossible with scenario='single-training-set'"):
         cross_validate(
             model,
             X,
-            labelled,
-            scoring=share_labelled,
+            labeled,
+            scoring=share_labeled,
             cv=[(np.flatnonzero(uneven), np.flatnonzero(~uneven))],
         )
 
 
 def test_requests_of_the_user_are_kept():
-    X, labelled, _ = draw(200, "case-control")
+    X, labeled, _ = draw(200, "case-control")
     weight = np.where(X[:, 0] > 0, 3.0, 1.0)
     model = forest(n_estimators=3)
     with sklearn.config_context(enable_metadata_routing=True):
@@ -257,7 +255,7 @@ def test_requests_of_the_user_are_kept():
         result = cross_validate(
             estimator,
             X,
-            labelled,
+            labeled,
             scoring="pu_recall",
             cv=2,
             params=params,
@@ -271,8 +269,8 @@ def test_requests_of_the_user_are_kept():
         result = cross_validate(
             asked,
             X,
-            labelled,
-            scoring=share_labelled,
+            labeled,
+            scoring=share_labeled,
             cv=2,
             params=weights,
             return_estimator=True,
@@ -285,27 +283,27 @@ def test_requests_of_the_user_are_kept():
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_oob_risk_is_that_of_the_forest(scenario):
-    X, labelled, _ = draw(600, scenario)
+    X, labeled, _ = draw(600, scenario)
     rng = np.random.default_rng(0)
     rows = {"sample_weight": rng.integers(0, 4, len(X)), "propensity": rng.uniform(0.2, 1, len(X))}
     with pytest.warns(UserWarning, match="seen by every tree"):
-        model = forest(scenario, n_estimators=4, oob_score=True).fit(X, labelled, **rows)
-    judged = oob_risk(model, labelled, **rows)
+        model = forest(scenario, n_estimators=4, oob_score=True).fit(X, labeled, **rows)
+    judged = oob_risk(model, labeled, **rows)
     assert_allclose(judged.value, model.oob_risk_)
     seen = np.isfinite(model.oob_decision_function_)
-    assert (judged.n_labelled, judged.n_unlabelled) == (
-        np.count_nonzero(seen & (labelled == 1)),
-        np.count_nonzero(seen & (labelled == 0)),
+    assert (judged.n_labeled, judged.n_unlabeled) == (
+        np.count_nonzero(seen & (labeled == 1)),
+        np.count_nonzero(seen & (labeled == 0)),
     )
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("loss", ["zero-one", "logistic", "savage"])
 def test_oob_risk_estimates_the_truth_within_its_standard_error(scenario, loss):
-    X, labelled, y = draw(3000, scenario, label_frequency=0.5)
-    model = forest(scenario, oob_score=True, voting="soft", min_samples_leaf=10).fit(X, labelled)
-    judged = oob_risk(model, labelled, loss=loss, risk="upu")
-    population = labelled == 0 if scenario == "case-control" else slice(None)
+    X, labeled, y = draw(3000, scenario, label_frequency=0.5)
+    model = forest(scenario, oob_score=True, voting="soft", min_samples_leaf=10).fit(X, labeled)
+    judged = oob_risk(model, labeled, loss=loss, risk="upu")
+    population = labeled == 0 if scenario == "case-control" else slice(None)
     margin = model.oob_decision_function_ * (2 * y - 1)
     truth = loss_value(margin[population], loss=loss).mean()
     assert abs(judged.value - truth) < 3 * judged.standard_error
@@ -313,47 +311,47 @@ def test_oob_risk_estimates_the_truth_within_its_standard_error(scenario, loss):
 
 
 def test_oob_risk_by_prior_risk_and_loss():
-    X, labelled, _ = draw(500, "case-control")
-    model = forest(oob_score=True).fit(X, labelled)
+    X, labeled, _ = draw(500, "case-control")
+    model = forest(oob_score=True).fit(X, labeled)
     d = np.where(model.oob_decision_function_ > 0, 1, 0)
-    r, q = d[labelled == 1].mean(), d[labelled == 0].mean()
+    r, q = d[labeled == 1].mean(), d[labeled == 0].mean()
     for prior in (0.2, 0.4, 0.9):
         error = prior + q - 2 * prior * r
-        assert_allclose(oob_risk(model, labelled, prior=prior, risk="upu").value, error)
+        assert_allclose(oob_risk(model, labeled, prior=prior, risk="upu").value, error)
         clipped = prior * (1 - r) + max(0, q - prior * r)
-        assert_allclose(oob_risk(model, labelled, prior=prior).value, clipped)
-        n_p, n_u = labelled.sum(), (labelled == 0).sum()
+        assert_allclose(oob_risk(model, labeled, prior=prior).value, clipped)
+        n_p, n_u = labeled.sum(), (labeled == 0).sum()
         se = np.sqrt(4 * prior**2 * r * (1 - r) / n_p + q * (1 - q) / n_u)
-        assert_allclose(oob_risk(model, labelled, prior=prior).standard_error, se)
-    assert len({oob_risk(model, labelled, loss=loss).value for loss in LOSSES}) > 5
+        assert_allclose(oob_risk(model, labeled, prior=prior).standard_error, se)
+    assert len({oob_risk(model, labeled, loss=loss).value for loss in LOSSES}) > 5
 
 
 def test_oob_risk_warns_of_copies():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 100)
-    X, labelled = make_pu(rng.normal(size=(200, 2)) + y[:, None], y, n_labeled=50, random_state=0)
-    model = forest(oob_score=True).fit(X, labelled)
-    with pytest.warns(UserWarning, match="50 of 50 labelled rows stand among the unlabelled"):
-        oob_risk(model, labelled, X=X)
+    X, labeled = make_pu(rng.normal(size=(200, 2)) + y[:, None], y, n_labeled=50, random_state=0)
+    model = forest(oob_score=True).fit(X, labeled)
+    with pytest.warns(UserWarning, match="50 of 50 labeled rows stand among the unlabeled"):
+        oob_risk(model, labeled, X=X)
     X[:50] += 1e-9
-    oob_risk(forest(oob_score=True).fit(X, labelled), labelled, X=X)
+    oob_risk(forest(oob_score=True).fit(X, labeled), labeled, X=X)
 
 
 def test_oob_risk_refuses():
-    X, labelled, y = draw(300, "case-control")
-    model = forest(oob_score=True).fit(X, labelled)
+    X, labeled, y = draw(300, "case-control")
+    model = forest(oob_score=True).fit(X, labeled)
     with pytest.raises(ValueError, match="the forest was fitted to"):
-        oob_risk(model, labelled[:-1])
+        oob_risk(model, labeled[:-1])
     with pytest.raises(ValueError, match="loss must be one of"):
-        oob_risk(model, labelled, loss="huber")
+        oob_risk(model, labeled, loss="huber")
     with pytest.raises(ValueError, match="risk must be one of"):
-        oob_risk(model, labelled, risk="pu")
+        oob_risk(model, labeled, risk="pu")
     with pytest.raises(ValueError, match=r"read forest\.oob_risk_"):
         oob_risk(forest(risk="pn", oob_score=True).fit(X, y), y)
     with pytest.raises(AttributeError, match="oob_score=True"):
-        oob_risk(forest().fit(X, labelled), labelled)
+        oob_risk(forest().fit(X, labeled), labeled)
     never = forest(bootstrap=False, max_unlabeled=0.5, oob_score=True)
     with pytest.warns(UserWarning, match="oob_risk_ is nan"):
-        never.fit(X, labelled)
-    with pytest.raises(ValueError, match="no labelled row is out of bag"):
-        oob_risk(never, labelled)
+        never.fit(X, labeled)
+    with pytest.raises(ValueError, match="no labeled row is out of bag"):
+        oob_risk(never, labeled)

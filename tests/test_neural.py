@@ -59,12 +59,12 @@ def test_estimator_checks(estimator, check):
     check(estimator)
 
 
-def clouds(n=1500, *, distance=2.0, prior=0.4, n_labelled=300, seed=0):
-    """Case-control data: X, labelled, truth."""
+def clouds(n=1500, *, distance=2.0, prior=0.4, n_labeled=300, seed=0):
+    """Case-control data: X, labeled, truth."""
     rng = np.random.default_rng(seed)
-    y = np.append(np.ones(n_labelled, bool), rng.random(n) < prior)
+    y = np.append(np.ones(n_labeled, bool), rng.random(n) < prior)
     X = rng.normal(size=(len(y), 5)) + distance * y[:, None]
-    return X, (np.arange(len(y)) < n_labelled).astype(int), y.astype(int)
+    return X, (np.arange(len(y)) < n_labeled).astype(int), y.astype(int)
 
 
 @pytest.fixture
@@ -131,44 +131,44 @@ def test_nnpu_steps_back_where_the_negative_part_is_too_negative():
 
 @pytest.mark.parametrize(("size", "n_batches"), [(40, 6), (1000, 1), (2, 30)])
 def test_batches_hold_both_kinds_in_proportion(size, n_batches):
-    labelled, unlabelled = np.arange(30), np.arange(30, 230)
-    found = list(batches(labelled, unlabelled, size, np.random.default_rng(0)))
+    labeled, unlabeled = np.arange(30), np.arange(30, 230)
+    found = list(batches(labeled, unlabeled, size, np.random.default_rng(0)))
     assert_allclose([len(u) / len(p) for p, u in found], 200 / 30, atol=0.7)
     assert len(found) == n_batches
-    assert_array_equal(np.sort(np.concatenate([p for p, _ in found])), labelled)
-    assert_array_equal(np.sort(np.concatenate([u for _, u in found])), unlabelled)
+    assert_array_equal(np.sort(np.concatenate([p for p, _ in found])), labeled)
+    assert_array_equal(np.sort(np.concatenate([u for _, u in found])), unlabeled)
 
 
-# What is learnt
+# What is learned
 
 
 def test_nnpu_learns_mushrooms(mushrooms):
-    X, labelled, X_test, y_test, prior = mushrooms
-    net = PUNetClassifier(prior, epochs=4, random_state=0).fit(X, labelled)
+    X, labeled, X_test, y_test, prior = mushrooms
+    net = PUNetClassifier(prior, epochs=4, random_state=0).fit(X, labeled)
     assert net.score(X_test, y_test) > 0.97
     assert net.n_iter_ == len(net.history_) == 4
 
 
 def test_self_pu_learns_mushrooms(mushrooms):
-    X, labelled, X_test, y_test, prior = mushrooms
-    part = np.append(np.flatnonzero(labelled)[:400], np.flatnonzero(labelled == 0)[::4])
+    X, labeled, X_test, y_test, prior = mushrooms
+    part = np.append(np.flatnonzero(labeled)[:400], np.flatnonzero(labeled == 0)[::4])
     model = SelfPUClassifier(
         prior, architecture=partial(mlp, hidden=(100, 100)), epochs=20, ema_decay=0.9
     ).set_params(random_state=0)
-    assert model.fit(X[part], labelled[part]).score(X_test, y_test) > 0.95
+    assert model.fit(X[part], labeled[part]).score(X_test, y_test) > 0.95
 
 
 def test_upu_overfits_where_nnpu_does_not():
-    X, labelled, _ = clouds(300, n_labelled=30, distance=0.7)
-    X_new, _, y_new = clouds(3000, n_labelled=1, distance=0.7, seed=1)
+    X, labeled, _ = clouds(300, n_labeled=30, distance=0.7)
+    X_new, _, y_new = clouds(3000, n_labeled=1, distance=0.7, seed=1)
     risk, accuracy = {}, {}
     for name in ("upu", "nnpu"):
         net = PUNetClassifier(
             0.4, risk=name, architecture=partial(mlp, hidden=(100,)), epochs=150, random_state=0
         ).set_params(learning_rate=0.01, weight_decay=0)
-        score = net.fit(X, labelled).decision_function(X)
+        score = net.fit(X, labeled).decision_function(X)
         as_negative = loss_value(-score, loss="sigmoid")
-        p, u = labelled == 1, labelled == 0
+        p, u = labeled == 1, labeled == 0
         risk[name] = as_negative[u].mean() - 0.4 * as_negative[p].mean()
         risk[name] += 0.4 * loss_value(score[p], loss="sigmoid").mean()
         accuracy[name] = net.score(X_new, y_new)
@@ -181,9 +181,9 @@ def test_scenario_decides_what_the_population_is(net):
     rng = np.random.default_rng(0)
     y = rng.random(3000) < 0.4
     X = rng.normal(size=(3000, 5)) + y[:, None]
-    labelled = y & (rng.random(3000) < 0.7)
+    labeled = y & (rng.random(3000) < 0.7)
     right, wrong = (
-        net.set_params(scenario=scenario, epochs=20).fit(X, labelled).score(X, y)
+        net.set_params(scenario=scenario, epochs=20).fit(X, labeled).score(X, y)
         for scenario in ("single-training-set", "case-control")
     )
     assert right > 0.85
@@ -192,8 +192,8 @@ def test_scenario_decides_what_the_population_is(net):
 
 @pytest.mark.parametrize("loss", ["sigmoid", "logistic", "double-hinge"])
 def test_losses_and_answers(net, loss):
-    X, labelled, y = clouds()
-    net.set_params(loss=loss).fit(X, labelled)
+    X, labeled, y = clouds()
+    net.set_params(loss=loss).fit(X, labeled)
     assert net.score(X, y) > 0.95
     proba, score = net.predict_proba(X), net.decision_function(X)
     assert proba.shape == (len(X), 2)
@@ -205,9 +205,9 @@ def test_losses_and_answers(net, loss):
 
 
 def test_without_a_prior_it_is_estimated(net):
-    X, labelled, _ = clouds(distance=3)
+    X, labeled, _ = clouds(distance=3)
     with pytest.warns(PriorEstimatedWarning, match="prior=None"):
-        net.set_params(prior=None).fit(X, labelled)
+        net.set_params(prior=None).fit(X, labeled)
     assert_allclose(net.prior_, 0.4, atol=0.05)
     assert net.prior_estimate_.value == net.prior_
 
@@ -224,9 +224,9 @@ def test_convolutions_look_at_squares(side, channels):
 
 
 def test_architectures_by_name():
-    X, labelled, _ = clouds(60, n_labelled=20)
+    X, labeled, _ = clouds(60, n_labeled=20)
     made = {
-        name: PUNetClassifier(0.4, architecture=name, epochs=1).fit(X, labelled).net_
+        name: PUNetClassifier(0.4, architecture=name, epochs=1).fit(X, labeled).net_
         for name in ("mlp", "softsign")
     }
     kinds = {name: [type(m).__name__ for m in net] for name, net in made.items()}
@@ -245,12 +245,12 @@ def test_architectures_by_name():
 @pytest.mark.parametrize("kind", ["net", "self_pu"])
 def test_same_seed_same_weights(kind, request):
     model = request.getfixturevalue(kind)
-    X, labelled, _ = clouds(400)
+    X, labeled, _ = clouds(400)
     before = torch.random.get_rng_state()
     threads = torch.get_num_threads()
-    one, two = (clone(model).fit(X, labelled) for _ in range(2))
+    one, two = (clone(model).fit(X, labeled) for _ in range(2))
     assert_same_weights(one, two)
-    other = clone(model).set_params(random_state=1).fit(X, labelled)
+    other = clone(model).set_params(random_state=1).fit(X, labeled)
     assert (one.decision_function(X) != other.decision_function(X)).any()
     assert_array_equal(torch.random.get_rng_state(), before)
     assert torch.get_num_threads() == threads
@@ -279,74 +279,74 @@ def killer(last):
 )
 def test_a_killed_run_goes_on_to_the_same_result(kind, at, patience, seed, request, tmp_path):
     model = request.getfixturevalue(kind).set_params(patience=patience, random_state=seed)
-    X, labelled, _ = clouds(400)
+    X, labeled, _ = clouds(400)
     path = tmp_path / "run.pt"
     broken = clone(model).set_params(checkpoint=path, callback=killer(at))
     with pytest.raises(KilledError):
-        broken.fit(X, labelled)
+        broken.fit(X, labeled)
     seen = []
-    resumed = clone(model).set_params(checkpoint=path, callback=seen.append).fit(X, labelled)
+    resumed = clone(model).set_params(checkpoint=path, callback=seen.append).fit(X, labeled)
     assert [row["epoch"] for row in seen] == list(range(at + 1, model.epochs + 1))
     seed = torch.load(path, weights_only=True)["seed"]
     through = clone(model)
     through._draw_seed = lambda: seed
-    through.fit(X, labelled)
+    through.fit(X, labeled)
     assert_same_weights(resumed, through)
     assert resumed.history_ == through.history_
     # What is finished is not trained again, and more epochs go on from it.
-    finished = clone(model).set_params(checkpoint=path, callback=killer(1)).fit(X, labelled)
+    finished = clone(model).set_params(checkpoint=path, callback=killer(1)).fit(X, labeled)
     assert_same_weights(finished, through)
 
 
 def test_checkpoints_belong_to_data_and_parameters(net, self_pu, tmp_path):
-    X, labelled, _ = clouds(200)
-    net.set_params(checkpoint=tmp_path / "net.pt", epochs=2).fit(X, labelled)
-    assert net.set_params(epochs=3).fit(X, labelled).n_iter_ == 3
+    X, labeled, _ = clouds(200)
+    net.set_params(checkpoint=tmp_path / "net.pt", epochs=2).fit(X, labeled)
+    assert net.set_params(epochs=3).fit(X, labeled).n_iter_ == 3
     for _ in range(2):  # another state of random numbers, with the seed of the file
         model = clone(net).set_params(checkpoint=tmp_path / "state.pt")
-        model.set_params(random_state=np.random.RandomState(0)).fit(X, labelled)
+        model.set_params(random_state=np.random.RandomState(0)).fit(X, labeled)
         assert_same_weights(model, net)
     with pytest.raises(ValueError, match=r"net\.pt' is of a training with another learning_rate"):
-        clone(net).set_params(learning_rate=0.5).fit(X, labelled)
+        clone(net).set_params(learning_rate=0.5).fit(X, labeled)
     with pytest.raises(ValueError, match="with another data"):
-        net.fit(X + 1, labelled)
+        net.fit(X + 1, labeled)
     with pytest.raises(ValueError, match="with another prior"):
-        clone(net).set_params(prior=0.3).fit(X, labelled)
-    self_pu.set_params(checkpoint=tmp_path / "self.pt").fit(X, labelled)
+        clone(net).set_params(prior=0.3).fit(X, labeled)
+    self_pu.set_params(checkpoint=tmp_path / "self.pt").fit(X, labeled)
     with pytest.raises(ValueError, match="with another epochs"):
-        self_pu.set_params(epochs=40).fit(X, labelled)
+        self_pu.set_params(epochs=40).fit(X, labeled)
 
 
 def test_patience_keeps_the_best_weights():
-    X, labelled, _ = clouds(300, n_labelled=60, distance=1)
+    X, labeled, _ = clouds(300, n_labeled=60, distance=1)
     net = PUNetClassifier(0.4, architecture=small, epochs=300, patience=5, random_state=0)
-    net.set_params(batch_size=50, learning_rate=0.05).fit(X, labelled)
+    net.set_params(batch_size=50, learning_rate=0.05).fit(X, labeled)
     risks = [row["validation_risk"] for row in net.history_]
     best = int(np.argmin(risks)) + 1
     assert net.n_iter_ == best + 5 < 300
-    until_best = clone(net).set_params(epochs=best).fit(X, labelled)
+    until_best = clone(net).set_params(epochs=best).fit(X, labeled)
     assert_same_weights(net, until_best)
 
 
 def test_partial_fit_goes_on():
-    X, labelled, y = clouds()
+    X, labeled, y = clouds()
     model = PUNetClassifier(0.4, architecture=small, batch_size=200, random_state=0)
-    scores = [model.partial_fit(X, labelled, classes=[0, 1]).score(X, y) for _ in range(20)]
+    scores = [model.partial_fit(X, labeled, classes=[0, 1]).score(X, y) for _ in range(20)]
     assert scores[-1] > 0.95
     assert model.n_iter_ == len(model.history_) == 20
-    assert_same_weights(clone(model).set_params(epochs=20).fit(X, labelled), model)
+    assert_same_weights(clone(model).set_params(epochs=20).fit(X, labeled), model)
     half = np.arange(len(X)) % 2 == 0
-    assert model.partial_fit(X[half], labelled[half]).n_iter_ == 21
+    assert model.partial_fit(X[half], labeled[half]).n_iter_ == 21
     with pytest.raises(ValueError, match=r"y has the classes \[0, 2\]"):
-        model.partial_fit(X, 2 * labelled)
+        model.partial_fit(X, 2 * labeled)
     with pytest.raises(ValueError, match="only one class"):
-        model.partial_fit(X[:5], labelled[:5])
+        model.partial_fit(X[:5], labeled[:5])
 
 
 def test_an_interrupted_partial_fit_leaves_the_network(monkeypatch):
-    X, labelled, _ = clouds()
+    X, labeled, _ = clouds()
     model = PUNetClassifier(0.4, architecture=small, batch_size=200, random_state=0)
-    before = copy.deepcopy(model.partial_fit(X, labelled))
+    before = copy.deepcopy(model.partial_fit(X, labeled))
     trained = NetTraining.epoch
 
     def interrupted(self, epoch):
@@ -355,7 +355,7 @@ def test_an_interrupted_partial_fit_leaves_the_network(monkeypatch):
 
     monkeypatch.setattr(NetTraining, "epoch", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(X, labelled)
+        model.partial_fit(X, labeled)
     assert_same_weights(model, before)
     assert model.history_ == before.history_
 
@@ -364,19 +364,19 @@ def test_an_interrupted_partial_fit_leaves_the_network(monkeypatch):
 
 
 def test_students_trust_the_rows_they_are_sure_of(self_pu):
-    X, labelled, y = clouds()
-    training = self_pu._new_training(self_pu._tensor(X), pu_sample(labelled), 0.4, seed=0)
+    X, labeled, y = clouds()
+    training = self_pu._new_training(self_pu._tensor(X), pu_sample(labeled), 0.4, seed=0)
     trusted = []
     with on_threads(1):
         for number in range(1, 7):
             training.epoch(number)
             trusted.append([[len(rows) for rows in pair] for pair in training._trusted])
     assert trusted[0] == [[0, 0], [0, 0]]
-    assert trusted[-1] == [[144, 96], [216, 144]]  # 40 % of 0.4 and of 0.6 of 1500, 60 % negative
+    assert trusted[-1] == [[144, 96], [216, 144]]  # 40% of 0.4 and of 0.6 of 1500, 60% negative
     for negative, positive in training._trusted:
         assert (y[negative] == 0).mean() > 0.98
         assert (y[positive] == 1).mean() > 0.98
-        assert not labelled[np.concatenate([negative, positive])].any()
+        assert not labeled[np.concatenate([negative, positive])].any()
     assert len(training.teachers) == 2
     for teacher, student in zip(training.networks(), training.students, strict=True):
         apart = [
@@ -386,10 +386,10 @@ def test_students_trust_the_rows_they_are_sure_of(self_pu):
         assert max(apart) > 0
 
 
-def test_teachers_do_not_average_a_student_that_has_learnt_nothing(self_pu):
-    X, labelled, y = clouds()
+def test_teachers_do_not_average_a_student_that_has_learned_nothing(self_pu):
+    X, labeled, y = clouds()
     self_pu.set_params(epochs=1, batch_size=50, ema_decay=0.9999)
-    assert self_pu.fit(X, labelled).score(X, y) > 0.9
+    assert self_pu.fit(X, labeled).score(X, y) > 0.9
 
 
 @pytest.mark.parametrize(
@@ -398,9 +398,9 @@ def test_teachers_do_not_average_a_student_that_has_learnt_nothing(self_pu):
     ids=str,
 )
 def test_every_parameter_matters(self_pu, params):
-    X, labelled, _ = clouds(300)
-    before = self_pu.fit(X, labelled).decision_function(X)
-    after = self_pu.set_params(**params).fit(X, labelled).decision_function(X)
+    X, labeled, _ = clouds(300)
+    before = self_pu.fit(X, labeled).decision_function(X)
+    after = self_pu.set_params(**params).fit(X, labeled).decision_function(X)
     assert (before != after).any()
 
 
@@ -408,20 +408,20 @@ def test_every_parameter_matters(self_pu, params):
 
 
 def test_progress_is_on_standard_error(net, capsys):
-    X, labelled, _ = clouds(100)
-    net.set_params(verbose=1, patience=10).fit(X, labelled)
+    X, labeled, _ = clouds(100)
+    net.set_params(verbose=1, patience=10).fit(X, labeled)
     out, err = capsys.readouterr()
     assert not out
     assert "[########################] 6/6 epochs, risk 0." in err
     assert "validation_risk" in err
-    net.set_params(verbose=0).fit(X, labelled)
+    net.set_params(verbose=0).fit(X, labeled)
     assert not capsys.readouterr().err
 
 
 def test_without_pytorch_an_error_says_how_to_get_it(net, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    X, labelled, _ = clouds(50)
-    for make in (lambda: net.fit(X, labelled), lambda: mlp(3), lambda: cnn(3)):
+    X, labeled, _ = clouds(50)
+    for make in (lambda: net.fit(X, labeled), lambda: mlp(3), lambda: cnn(3)):
         with pytest.raises(ImportError, match=r"pip install 'puforest\[neural\]'"):
             make()
 
@@ -444,9 +444,9 @@ def test_without_pytorch_an_error_says_how_to_get_it(net, monkeypatch):
     ],
 )
 def test_refuses(net, params, error, words):
-    X, labelled, _ = clouds(50)
+    X, labeled, _ = clouds(50)
     with pytest.raises(error, match=words):
-        net.set_params(**params).fit(X, labelled)
+        net.set_params(**params).fit(X, labeled)
 
 
 def test_activations_by_name():

@@ -38,11 +38,11 @@ def random_problem(rng, *, exact):
     """Small data with ties, and weights whose sums are exact if asked for."""
     n, d = int(rng.integers(4, 40)), int(rng.integers(1, 6))
     X = rng.integers(0, rng.integers(2, 12), size=(n, d)) * rng.choice([1.0, 0.37, -2.5], size=d)
-    labelled = rng.random(n) < 0.4
-    labelled[:2] = [True, False]
+    labeled = rng.random(n) < 0.4
+    labeled[:2] = [True, False]
     weight = rng.integers(1, 9, n) / 8 if exact else rng.uniform(0.1, 3, n)
     propensity = 0.5 ** rng.integers(0, 3, n) if exact else rng.uniform(0.2, 1, n)
-    return X, labelled, weight, propensity
+    return X, labeled, weight, propensity
 
 
 def setting(rng):
@@ -61,27 +61,27 @@ def setting(rng):
 
 def draw_case(seed, *, exact):
     rng = np.random.default_rng(seed)
-    X, labelled, weight, propensity = random_problem(rng, exact=exact)
+    X, labeled, weight, propensity = random_problem(rng, exact=exact)
     params = setting(rng)
     if rng.random() < 0.5:
         weight = np.ones(len(X))
     if params["risk"] == "pn" or rng.random() < 0.5:
         propensity = None
-    # Any prior that the labelled rows allow in both scenarios.
-    share = weight[labelled].sum() / weight.sum()
+    # Any prior that the labeled rows allow in both scenarios.
+    share = weight[labeled].sum() / weight.sum()
     params["prior"] = float(share + (1 - share) * rng.uniform(0.1, 0.9))
-    return X, labelled, weight, propensity, params
+    return X, labeled, weight, propensity, params
 
 
-def reference_tree(X, labelled, weight, propensity, params, key, **kind):
+def reference_tree(X, labeled, weight, propensity, params, key, **kind):
     params = dict(params)
     masses = group_masses(
         risk=params["risk"],
         scenario=params.pop("scenario"),
         prior=params.pop("prior"),
-        labelled=weight[labelled],
-        unlabelled=weight[~labelled],
-        propensity=None if propensity is None else propensity[labelled],
+        labeled=weight[labeled],
+        unlabeled=weight[~labeled],
+        propensity=None if propensity is None else propensity[labeled],
     )
     if params["max_features"] is None:
         params["max_features"] = X.shape[1]
@@ -91,8 +91,8 @@ def reference_tree(X, labelled, weight, propensity, params, key, **kind):
         if params[name] is None:
             params[name] = none
     positive = weight if propensity is None else weight / propensity
-    totals = (masses.labelled_p, masses.labelled_u, masses.unlabelled_u)
-    return oracle.Tree(X, labelled, positive, weight, totals, key=key, **params, **kind)
+    totals = (masses.labeled_p, masses.labeled_u, masses.unlabeled_u)
+    return oracle.Tree(X, labeled, positive, weight, totals, key=key, **params, **kind)
 
 
 def assert_same_tree(forest, tree):
@@ -104,8 +104,8 @@ def assert_same_tree(forest, tree):
         node = naive[path]
         assert forest.feature[i] == node.feature, path
         assert forest.threshold[i] == node.threshold, path
-        assert forest.n_labelled[i] == tree.labelled[node.rows].sum()
-        assert forest.n_labelled[i] + forest.n_unlabelled[i] == len(node.rows)
+        assert forest.n_labeled[i] == tree.labeled[node.rows].sum()
+        assert forest.n_labeled[i] + forest.n_unlabeled[i] == len(node.rows)
         assert (forest.w_p[i], forest.w_u[i]) == (node.w_p, node.w_u), path
 
 
@@ -113,13 +113,13 @@ def assert_same_tree(forest, tree):
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=150, deadline=None, derandomize=True)
 def test_same_candidates_same_tree(thresholds, seed):
-    X, labelled, weight, propensity, params = draw_case(seed, exact=True)
+    X, labeled, weight, propensity, params = draw_case(seed, exact=True)
     kind = {"n_thresholds": 1 + seed % 3} if thresholds == "random" else {}
     model = CLASS[thresholds](**params, **kind, random_state=seed)
-    model.fit(X, labelled, weight, propensity=propensity)
+    model.fit(X, labeled, weight, propensity=propensity)
     key = oracle.tree_key(seed_of(seed), 0)
     tree = reference_tree(
-        X, labelled, weight, propensity, params, key, thresholds=thresholds, **kind
+        X, labeled, weight, propensity, params, key, thresholds=thresholds, **kind
     )
     assert_same_tree(model._forest, tree)
 
@@ -128,13 +128,13 @@ def test_same_candidates_same_tree(thresholds, seed):
 @settings(max_examples=150, deadline=None, derandomize=True)
 def test_every_node_reaches_the_least_risk(seed):
     """With any weights, where ties go to rounding, optimal splits reach the oracle's risk."""
-    X, labelled, weight, propensity, params = draw_case(seed, exact=False)
+    X, labeled, weight, propensity, params = draw_case(seed, exact=False)
     params |= {"max_features": None, "max_leaf_nodes": None}
-    model = PUDecisionTreeClassifier(**params).fit(X, labelled, weight, propensity=propensity)
+    model = PUDecisionTreeClassifier(**params).fit(X, labeled, weight, propensity=propensity)
     forest = model._forest
-    tree = reference_tree(X, labelled, weight, propensity, params, 0, thresholds="optimal")
+    tree = reference_tree(X, labeled, weight, propensity, params, 0, thresholds="optimal")
     w_p, w_u = oracle.row_weights(
-        labelled, weight, risk=params["risk"], scenario=params["scenario"], prior=params["prior"],
+        labeled, weight, risk=params["risk"], scenario=params["scenario"], prior=params["prior"],
         propensity=propensity,
     )  # fmt: skip
     passes = model.decision_path(X).toarray().astype(bool)
@@ -163,26 +163,26 @@ SAMPLINGS = [
 @pytest.mark.parametrize("thresholds", ["random", "optimal"])
 def test_forests_draw_the_samples_of_the_oracle(thresholds, sampling, scenario):
     rng = np.random.default_rng(3)
-    X, labelled, *_ = random_problem(rng, exact=True)
-    order = np.concatenate([np.flatnonzero(labelled), np.flatnonzero(~labelled)])
-    n_l, n_u = int(labelled.sum()), int((~labelled).sum())
+    X, labeled, *_ = random_problem(rng, exact=True)
+    order = np.concatenate([np.flatnonzero(labeled), np.flatnonzero(~labeled)])
+    n_l, n_u = int(labeled.sum()), int((~labeled).sum())
     cls = {"random": PUExtraTreesClassifier, "optimal": PURandomForestClassifier}[thresholds]
     model = cls(
         prior=0.8, scenario=scenario, n_estimators=4, max_features=1, random_state=5, **sampling
-    ).fit(X, labelled)
+    ).fit(X, labeled)
     masses = (0.8, 0.0, 1.0) if scenario == "case-control" else (0.8, n_l / len(X), n_u / len(X))
     draws = {
         "replace": sampling["bootstrap"],
         "together": scenario == "single-training-set" and sampling == {"bootstrap": True},
-        "labelled": sampling.get("max_samples", n_l),
-        "unlabelled": int(np.ceil(sampling.get("max_unlabeled", 1.0) * n_u)),
+        "labeled": sampling.get("max_samples", n_l),
+        "unlabeled": int(np.ceil(sampling.get("max_unlabeled", 1.0) * n_u)),
     }
     for t in range(4):
         key = oracle.tree_key(seed_of(5), t)
         rows = order[oracle.draw_sample(key, n_l, len(X), **draws)]
         ones = np.ones(len(rows))
         tree = oracle.Tree(
-            X[rows], labelled[rows], ones, ones, masses, key=key, risk="nnpu", loss="quadratic",
+            X[rows], labeled[rows], ones, ones, masses, key=key, risk="nnpu", loss="quadratic",
             thresholds=thresholds, max_features=1,
         )  # fmt: skip
         assert_same_tree(model._forest.tree(t), tree)

@@ -20,9 +20,9 @@ ALL = FORESTS + TREES
 
 
 def fitted(cls, data, **params):
-    X, labelled, _ = data
+    X, labeled, _ = data
     given = {"prior": 0.4, "random_state": 0} | ({"n_estimators": 8} if cls in FORESTS else {})
-    return cls(**given | params).fit(X, labelled)
+    return cls(**given | params).fit(X, labeled)
 
 
 def same_trees(a, b):
@@ -92,15 +92,15 @@ def test_more_thresholds_find_better_splits(cls, blobs):
 def test_max_features(value, d, expected):
     """As many features are tried at the root as asked for: count by what the best one is."""
     rng = np.random.default_rng(0)
-    labelled = np.arange(40) < 20
+    labeled = np.arange(40) < 20
     # Feature j separates the classes the better the smaller j is, so the best of a random
     # choice of k out of d features is feature 0 with probability k / d.
     rank = rng.permuted(np.tile(np.arange(40), (d, 1)), axis=1).T
     noise = rank < 3 * np.arange(d)
-    X = np.where(noise, 1 - labelled[:, None], labelled[:, None]).astype(float)
+    X = np.where(noise, 1 - labeled[:, None], labeled[:, None]).astype(float)
     forest = PUExtraTreesClassifier(
         risk="pn", max_features=value, max_depth=1, n_estimators=2000, random_state=0
-    ).fit(X, labelled)
+    ).fit(X, labeled)
     roots = forest._forest.feature[forest._forest.offset[:-1]]
     assert (roots == 0).mean() == pytest.approx(expected / d, abs=0.04)
 
@@ -110,12 +110,12 @@ def test_sizes_are_respected(cls, blobs):
     n = len(blobs[0])
     plain = cls in TREES or not cls().bootstrap
     forest = fitted(cls, blobs, min_samples_leaf=25)._forest
-    rows = forest.n_labelled + forest.n_unlabelled
+    rows = forest.n_labeled + forest.n_unlabeled
     assert rows.min() >= 25
     share = fitted(cls, blobs, min_samples_leaf=25 / n)
     assert same_trees(share, fitted(cls, blobs, min_samples_leaf=25))
     forest = fitted(cls, blobs, min_samples_split=0.2)._forest
-    inner = (forest.n_labelled + forest.n_unlabelled)[forest.feature >= 0]
+    inner = (forest.n_labeled + forest.n_unlabeled)[forest.feature >= 0]
     assert inner.min() >= 0.2 * n if plain else inner.min() >= 0.19 * n
     assert fitted(cls, blobs, max_depth=3).get_depth() == 3
     assert fitted(cls, blobs).get_depth() > 3
@@ -153,9 +153,9 @@ def test_best_first_growth_makes_the_most_valuable_splits(cls, blobs):
 
 
 def test_best_first_beats_depth_first_of_the_same_size(blobs):
-    X, labelled, _ = blobs
-    best = PUDecisionTreeClassifier(0.4, max_leaf_nodes=8).fit(X, labelled)
-    level = PUDecisionTreeClassifier(0.4, max_depth=3).fit(X, labelled)
+    X, labeled, _ = blobs
+    best = PUDecisionTreeClassifier(0.4, max_leaf_nodes=8).fit(X, labeled)
+    level = PUDecisionTreeClassifier(0.4, max_depth=3).fit(X, labeled)
     assert level.get_n_leaves() <= 8
     assert best.feature_importances_.sum() >= level.feature_importances_.sum()
 
@@ -182,8 +182,8 @@ def test_n_estimators_and_max_samples(cls, blobs):
     forest = model._forest
     assert forest.n_trees == len(model.estimators_) == 3
     roots = forest.offset[:-1]
-    assert_array_equal(forest.n_labelled[roots], 7)
-    assert_array_equal(forest.n_unlabelled[roots], np.ceil(0.1 * (blobs[1] == 0).sum()))
+    assert_array_equal(forest.n_labeled[roots], 7)
+    assert_array_equal(forest.n_unlabeled[roots], np.ceil(0.1 * (blobs[1] == 0).sum()))
 
 
 @pytest.mark.parametrize("cls", FORESTS)
@@ -192,8 +192,8 @@ def test_a_bootstrap_of_one_training_set_draws_rows_together(cls, blobs):
     for scenario, fixed in (("case-control", True), ("single-training-set", False)):
         forest = fitted(cls, blobs, bootstrap=True, scenario=scenario)._forest
         roots = forest.offset[:-1]
-        assert (len(set(forest.n_labelled[roots])) == 1) == fixed
-        assert_array_equal(forest.n_labelled[roots] + forest.n_unlabelled[roots], len(X))
+        assert (len(set(forest.n_labeled[roots])) == 1) == fixed
+        assert_array_equal(forest.n_labeled[roots] + forest.n_unlabeled[roots], len(X))
         np.testing.assert_allclose(forest.w_p[roots], 0.4)
         np.testing.assert_allclose(forest.w_u[roots], 1)
 
@@ -240,22 +240,22 @@ def test_progress_speaks_at_most_once_an_interval(capsys):
 @pytest.mark.filterwarnings("ignore:oob_score=True")
 @pytest.mark.parametrize("cls", FORESTS)
 def test_warm_start_adds_trees(cls, blobs):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     whole = fitted(cls, blobs, oob_score=True, bootstrap=True)
     grown = fitted(cls, blobs, n_estimators=3, warm_start=True, oob_score=True, bootstrap=True)
     first = grown.estimators_[0]
-    grown.set_params(n_estimators=8).fit(X, labelled)
+    grown.set_params(n_estimators=8).fit(X, labeled)
     assert same_trees(whole, grown)
     assert same_trees(first, grown.estimators_[0])
     assert_array_equal(whole.oob_decision_function_, grown.oob_decision_function_)
     with pytest.warns(UserWarning, match="none is added") as caught:
-        grown.fit(X, labelled)
+        grown.fit(X, labeled)
     assert {w.filename for w in caught} == {__file__}
     assert same_trees(whole, grown)
     assert_array_equal(whole.oob_decision_function_, grown.oob_decision_function_)
     with pytest.raises(ValueError, match="n_estimators=2 is less than the 8 trees"):
-        grown.set_params(n_estimators=2).fit(X, labelled)
-    grown.set_params(warm_start=False).fit(X, labelled)
+        grown.set_params(n_estimators=2).fit(X, labeled)
+    grown.set_params(warm_start=False).fit(X, labeled)
     assert grown._forest.n_trees == 2
 
 
@@ -271,19 +271,19 @@ def test_warm_start_adds_trees(cls, blobs):
     ids=str,
 )
 def test_warm_start_does_not_mix(change, message, blobs):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     model = fitted(PUExtraTreesClassifier, blobs, warm_start=True)
     before = model.predict_proba(X)
     with pytest.raises(ValueError, match=message):
-        model.set_params(n_estimators=9, **change).fit(X, labelled)
+        model.set_params(n_estimators=9, **change).fit(X, labeled)
     assert model.prior_ == 0.4
     assert_array_equal(model.predict_proba(X), before)
     model.set_params(prior=0.4, risk="nnpu", loss="quadratic", scenario="case-control")
     with pytest.raises(ValueError, match=r"classes \[0, 1\] of y, got \[1, 2\]"):
-        model.set_params(oob_score=False).fit(X, labelled + 1)
+        model.set_params(oob_score=False).fit(X, labeled + 1)
 
 
-def test_parameters_set_after_the_fit_do_not_change_what_was_learnt(blobs):
+def test_parameters_set_after_the_fit_do_not_change_what_was_learned(blobs):
     X, *_ = blobs
     model = fitted(PUExtraTreesClassifier, blobs, min_samples_leaf=20)
     importances, other = model.feature_importances_, model.with_prior(0.6).predict_proba(X)

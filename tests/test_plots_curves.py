@@ -108,7 +108,7 @@ def test_reliability_bars_are_the_spread_over_draws():
     assert_allclose(reaches.mean(), middles.std(), rtol=0.3)
 
 
-def test_a_bin_without_labelled_rows_is_not_sure():
+def test_a_bin_without_labeled_rows_is_not_sure():
     y, prob = np.repeat([1, 0], [30, 200]), np.repeat([0.9, 0.1], [90, 140])
     bars = plots.plot_reliability(y, prob, prior=0.3, n_bins=2).containers[0][2][0]
     low, high = bars.get_segments()[0][:, 1]

@@ -46,8 +46,8 @@ def clouds(prior, *, scenario, n_p=400, n_u=2000, distance=4.0, seed=0):
     else:
         n = n_p + n_u
         truth = np.repeat([True, False], [round(prior * n), n - round(prior * n)])
-    labelled = (np.arange(len(truth)) < n_p).astype(int)
-    return rows(truth), labelled
+    labeled = (np.arange(len(truth)) < n_p).astype(int)
+    return rows(truth), labeled
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -178,9 +178,9 @@ def test_tice_features_are_drawn():
 def test_interval_of_km2_covers_where_draws_take_all_rows():
     covered = []
     for seed in range(5):
-        X, labelled = clouds(4 / 9, scenario="case-control", n_p=60, n_u=90, seed=seed)
-        low, high = KernelMean(random_state=0).fit(X, labelled).interval_
-        assert 0.1 < high - low < 0.7  # of 90 rows, 40 are positive up to 8 with 90 % confidence
+        X, labeled = clouds(4 / 9, scenario="case-control", n_p=60, n_u=90, seed=seed)
+        low, high = KernelMean(random_state=0).fit(X, labeled).interval_
+        assert 0.1 < high - low < 0.7  # of 90 rows, 40 are positive up to 8 with 90% confidence
         covered.append(low <= 4 / 9 <= high)
     assert sum(covered) >= 4
 
@@ -211,13 +211,13 @@ def test_error_of_km2_by_hand():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_huge_and_tiny_values(method):
-    X, labelled = clouds(0.5, scenario="case-control", n_p=60, n_u=90)
-    as_it_is = estimate_prior(X, labelled, method=method, random_state=0)
+    X, labeled = clouds(0.5, scenario="case-control", n_p=60, n_u=90)
+    as_it_is = estimate_prior(X, labeled, method=method, random_state=0)
     for exponent in (1020, -1000):
-        scaled = estimate_prior(np.ldexp(X, exponent), labelled, method=method, random_state=0)
+        scaled = estimate_prior(np.ldexp(X, exponent), labeled, method=method, random_state=0)
         assert scaled == as_it_is
     ends = np.where(X[:, :1] > 2, 1.7e308, -1.7e308)  # whose difference is not finite
-    assert 0.2 < estimate_prior(ends, labelled, method=method, random_state=0).value < 0.8
+    assert 0.2 < estimate_prior(ends, labeled, method=method, random_state=0).value < 0.8
 
 
 def test_nearest_point_of_the_simplex():
@@ -227,29 +227,27 @@ def test_nearest_point_of_the_simplex():
 
 
 @pytest.mark.parametrize("n_folds", [2, 5])
-def test_copies_of_labelled_rows_share_a_fold(n_folds):
-    """Rows 0 to 19 are labelled, two of each ten alike, and 40 to 59 are their copies."""
+def test_copies_of_labeled_rows_share_a_fold(n_folds):
+    """Rows 0 to 19 are labeled, two of each ten alike, and 40 to 59 are their copies."""
     X = np.arange(60.0)[:, None]
     X[10:20] = X[:10]
     X[40:] = X[:20]
-    labelled = np.arange(60) < 20
-    fold = folds(Rows(X, labelled, np.ones(60), 20, 40), n_folds, np.random.RandomState(1))
+    labeled = np.arange(60) < 20
+    fold = folds(Rows(X, labeled, np.ones(60), 20, 40), n_folds, np.random.RandomState(1))
     assert_array_equal(fold[40:], fold[:20])
     assert_array_equal(fold[10:20], fold[:10])
-    assert len(np.unique(fold[labelled])) == n_folds
+    assert len(np.unique(fold[labeled])) == n_folds
 
 
 def test_copies_part_where_there_are_few_distinct_rows():
-    labelled = np.arange(60) < 20
-    fold = folds(
-        Rows(np.zeros((60, 1)), labelled, np.ones(60), 20, 40), 5, np.random.RandomState(0)
-    )
-    assert_array_equal(np.bincount(fold[labelled]), [4] * 5)
-    assert_array_equal(np.bincount(fold[~labelled]), [8] * 5)
+    labeled = np.arange(60) < 20
+    fold = folds(Rows(np.zeros((60, 1)), labeled, np.ones(60), 20, 40), 5, np.random.RandomState(0))
+    assert_array_equal(np.bincount(fold[labeled]), [4] * 5)
+    assert_array_equal(np.bincount(fold[~labeled]), [8] * 5)
 
 
 def test_features_of_few_values():
-    """Many rows are alike by nature, labelled or not, and copies must not tell on each other."""
+    """Many rows are alike by nature, labeled or not, and copies must not tell on each other."""
     rng = np.random.default_rng(0)
     truth = np.arange(2500) < 500 + 800
     X = np.floor(np.clip(rng.normal(size=(2500, 3)) + 1.3 * truth[:, None] + 3, 0, 6))
@@ -259,9 +257,9 @@ def test_features_of_few_values():
 
 def test_copies_part_where_there_are_too_few_distinct_rows():
     X = np.repeat(np.arange(4.0), 5)[:, None]
-    labelled = np.arange(20) % 2 == 0
-    fold = folds(Rows(X, labelled, np.ones(20), 10, 10), 5, np.random.RandomState(0))
-    for part in (labelled, ~labelled):
+    labeled = np.arange(20) % 2 == 0
+    fold = folds(Rows(X, labeled, np.ones(20), 10, 10), 5, np.random.RandomState(0))
+    for part in (labeled, ~labeled):
         assert_array_equal(np.bincount(fold[part]), [2] * 5)
 
 
@@ -293,10 +291,10 @@ def test_resamples_are_of_rows():
     """Their number stays what it is, so that nothing that depends on it changes."""
     sizes = []
 
-    def statistic(positive, unlabelled, w_p, w_u):
-        sizes.append((len(positive), len(unlabelled), len(w_p), len(w_u)))
+    def statistic(positive, unlabeled, w_p, w_u):
+        sizes.append((len(positive), len(unlabeled), len(w_p), len(w_u)))
         assert_array_equal(w_p, 2 * positive)
-        assert_array_equal(w_u, 3 * unlabelled)
+        assert_array_equal(w_u, 3 * unlabeled)
         return positive.mean()
 
     p, u = np.arange(50.0), np.arange(70.0)
@@ -371,7 +369,7 @@ def test_equal_weights_change_nothing(method):
         assert_allclose((found.value, *found.interval), (plain.value, *plain.interval))
 
 
-def test_thinned_labelled_rows(monkeypatch):
+def test_thinned_labeled_rows(monkeypatch):
     """What is left out counts for the label frequency, and for the prior of one sample."""
     monkeypatch.setattr("puforest.prior._base.MOST_ROWS", 200)
     X, y = clouds(0.4, scenario="single-training-set", n_p=400, n_u=1000, distance=8.0)
@@ -382,10 +380,10 @@ def test_thinned_labelled_rows(monkeypatch):
     assert [len(scores) for scores in found.evidence["scores"]] == [200, 200]
 
 
-def test_many_unlabelled_rows_are_thinned():
+def test_many_unlabeled_rows_are_thinned():
     class Watched(BBE):
         def _share(self, rows):
-            self.looked_at = (rows.n_labelled, rows.n_unlabelled)
+            self.looked_at = (rows.n_labeled, rows.n_unlabeled)
             return super()._share(rows)
 
     rng = np.random.default_rng(0)
@@ -408,7 +406,7 @@ def test_many_unlabelled_rows_are_thinned():
         ({"scenario": "one-sample"}, "scenario must be one of"),
         ({"confidence": 1.5}, "confidence must be between 0 and 1"),
         ({"cv": 1}, "cv must be at least 2"),
-        ({"y": [1] + [0] * 9}, "cannot be estimated from 1 labelled row"),
+        ({"y": [1] + [0] * 9}, "cannot be estimated from 1 labeled row"),
         ({"y": [0] * 10}, "only one class"),
         ({"method": "elkan-noto", "variant": "e4"}, "variant must be one of"),
         ({"method": "km2", "max_rows": 1}, "max_rows must be at least 2"),
@@ -429,7 +427,7 @@ def test_prints():
     found = estimate_prior(X, y, random_state=0)
     assert found == estimate_prior(X, y, random_state=0)
     text = str(found)
-    assert "90 % interval" in text
+    assert "90% interval" in text
     assert "bbe, case-control" in text
 
 

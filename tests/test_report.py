@@ -27,7 +27,7 @@ from puforest.model_selection import prior_sensitivity
 from puforest.prior import PriorEstimatedWarning, estimate_prior
 from puforest.report import _model_part, _prior, _write, write_report
 from puforest.report._page import safe_json
-from puforest.report._rows import judge, labelled_rows
+from puforest.report._rows import judge, labeled_rows
 from puforest.report._subject import subject_of
 
 QUICK = {"n_simulations": 0, "n_jobs": 1, "random_state": 0}
@@ -58,8 +58,8 @@ def written(tmp_path):
 @pytest.fixture(scope="module", params=SCENARIOS)
 def held_out(request):
     """A model, rows that it has not seen, and what it says about them."""
-    X, labelled, _ = draw(800, request.param)
-    model = forest(request.param, voting="soft", min_samples_leaf=30).fit(X, labelled)
+    X, labeled, _ = draw(800, request.param)
+    model = forest(request.param, voting="soft", min_samples_leaf=30).fit(X, labeled)
     X_new, y_new, _ = draw(700, request.param, seed=1)
     return model, X_new, y_new, model.predict_proba(X_new)[:, 1]
 
@@ -73,7 +73,7 @@ def test_metrics_are_those_of_the_library(held_out, written):
         metric = expected.metrics[shown["key"]]
         for part in ("value", "low", "high"):
             assert_allclose(shown[part], getattr(metric, part), rtol=1e-5, atol=1e-9)
-    assert data["rows"] | {"labelled": int(y.sum()), "n": len(y)} == data["rows"]
+    assert data["rows"] | {"labeled": int(y.sum()), "n": len(y)} == data["rows"]
     predicted = data["reliability"]["predicted"]
     curve = pu_reliability_curve(y, scores, **shared)
     assert_allclose([data["reliability"]["observed"], predicted], curve, rtol=1e-5)
@@ -97,7 +97,7 @@ def test_thresholds_are_judged_by_the_library(held_out, written):
         assert_allclose(
             [table["false_alarms"][i], table["missed"][i]], [false_alarms, missed], rtol=1e-5
         )
-        assert table["flagged_unlabelled"][i] == called[y == 0].sum()
+        assert table["flagged_unlabeled"][i] == called[y == 0].sum()
     nothing = written(model, X[scores < 0.9], y[scores < 0.9], held_out=True)["thresholds"]
     assert nothing["precision"][-1] is None
     assert nothing["flagged"][-1] == 0
@@ -108,7 +108,7 @@ def test_scores_are_spread_as_shares(held_out, written):
     shown = written(model, X, y, held_out=True)["histogram"]
     edges = np.linspace(0, 1, 41)
     assert_allclose(shown["edges"], edges, rtol=1e-5)
-    for group, name in ((y == 1, "labelled"), (y == 0, "unlabelled")):
+    for group, name in ((y == 1, "labeled"), (y == 0, "unlabeled")):
         expected = np.histogram(scores[group], edges)[0] / group.sum()
         assert_allclose(shown[name], expected, atol=1e-6)
     assert_allclose(np.sum(shown["positives"]), model.prior_, rtol=1e-4)
@@ -182,7 +182,7 @@ def test_copies_of_a_row_are_judged_by_one_model():
     X, y, _ = draw(150, "case-control")
     X, y = np.concatenate([X, X[y == 1]]), np.concatenate([y, np.zeros(y.sum(), dtype=int)])
     model = forest(n_estimators=3).fit(X, y)
-    rows = labelled_rows(X, y, scenario="case-control", sample_weight=None, propensity=None)
+    rows = labeled_rows(X, y, scenario="case-control", sample_weight=None, propensity=None)
     rng = np.random.RandomState(0)
     scored = judge(subject_of(model), rows, held_out=False, cv=3, n_jobs=None, rng=rng)
     group = copy_groups(X)
@@ -244,7 +244,7 @@ def test_trees_are_those_of_the_model(written):
         for here, there in pairs:
             assert_allclose(tree["threshold"][here], grown.threshold[there], rtol=1e-5)
             assert_allclose(tree["w_p"][here], grown.w_p[there], rtol=1e-5)
-            assert tree["labelled"][here] == grown.n_labelled[there]
+            assert tree["labeled"][here] == grown.n_labeled[there]
             left = tree["left"][here], int(grown.left[there])
             assert (left[0] == -1) == (left[1] == -1)
             if left[0] != -1:
@@ -343,7 +343,7 @@ def test_labels_in_any_coding(written):
 
 def test_scar_test_is_told(written):
     X, y, _ = draw(400, "single-training-set")
-    y[X[:, 0] < 1.5] = 0  # only positives of one kind are labelled
+    y[X[:, 0] < 1.5] = 0  # only positives of one kind are labeled
     model = forest("single-training-set", prior=0.4, n_estimators=5).fit(X, y)
     options = {"held_out": True, "feature_names": ["size", "b", "c"]}
     data = written(model, X, y, n_simulations=19, **options)
@@ -360,7 +360,7 @@ def test_trivial_and_hopeless_models_are_called_so(written):
     assert "trivial" in data["caveats"][0]["text"]
     few = np.concatenate([np.flatnonzero(y)[:30], np.flatnonzero(y == 0)])
     data = written(forest(n_estimators=5).fit(X, y), X[few], y[few], held_out=True)
-    assert any("Only 30 labelled rows" in caveat["text"] for caveat in data["caveats"])
+    assert any("Only 30 labeled rows" in caveat["text"] for caveat in data["caveats"])
     sure = forest(prior=0.9, voting="soft", min_samples_leaf=20).fit(X, y)
     texts = [caveat["text"] for caveat in written(sure, X, y)["caveats"]]
     assert any(text.startswith("Prior and data contradict each other.") for text in texts)
@@ -372,7 +372,7 @@ def test_the_page_about_it_runs(tmp_path, monkeypatch):
     names = {}
     for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
         exec(code, names)
-    data = data_of(tmp_path / "tumours.html")
+    data = data_of(tmp_path / "tumors.html")
     shown = data["prior"]["estimate"]
     assert shown["low"] < names["estimate"].value < shown["high"]
     assert data["rows"]["folds"] == 5
@@ -476,11 +476,11 @@ def test_supervised_models_are_not_judged_by_pu_labels(written):
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-@pytest.mark.parametrize("n_unlabelled", [1, 2, 3])
-def test_few_unlabelled_rows(n_unlabelled, scenario, written):
-    X = np.random.default_rng(0).normal(size=(20 + n_unlabelled, 3))
+@pytest.mark.parametrize("n_unlabeled", [1, 2, 3])
+def test_few_unlabeled_rows(n_unlabeled, scenario, written):
+    X = np.random.default_rng(0).normal(size=(20 + n_unlabeled, 3))
     y = (np.arange(len(X)) < 20).astype(int)
     model = PUExtraTreesClassifier(0.97, scenario=scenario, n_estimators=5, random_state=0)
     data = written(model.fit(X, y), X, y, held_out=True)
-    assert data["rows"]["unlabelled"] == n_unlabelled
+    assert data["rows"]["unlabeled"] == n_unlabeled
     assert all(len(curve["x"]) for curve in data["dependence"]["curves"])

@@ -68,7 +68,7 @@ def files(tmp_path_factory, judged):
     hard = forest("single-training-set", n_estimators=4, oob_score=False)
     X_single, y_single, _ = draw(300, "single-training-set")
     return {
-        "full": write_report(model, folder / "full.html", X, y, title="Tumours & Co", **full),
+        "full": write_report(model, folder / "full.html", X, y, title="Tumors & Co", **full),
         "hostile": write_report(
             model, folder / "hostile.html", X, y, feature_names=names, title=HOSTILE, **full
         ),
@@ -165,7 +165,7 @@ def test_slider_moves_the_threshold(opened, judged):
     assert value_of(page, "Recall") == f"{pu_recall_score(y, called):.3f}"
     assert value_of(page, "Precision") == f"{pu_precision_score(y, called, prior=0.4):.3f}"
     assert page.locator("#chooser .moving").first.get_attribute("x1") != before
-    assert f"{called[y == 0].sum()} of the unlabelled" in page.locator("#chosen").inner_text()
+    assert f"{called[y == 0].sum()} of the unlabeled" in page.locator("#chosen").inner_text()
     chart = page.locator("#chooser svg[role=img]").first
     box = chart.bounding_box()
     chart.click(position={"x": 60, "y": box["height"] / 2})
@@ -201,8 +201,8 @@ def test_theme_follows_the_system_and_the_button(opened, scheme):
     page = opened(scheme=scheme)
 
     def lightness():
-        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        return np.mean([int(part) for part in re.findall(r"\d+", colour)[:3]])
+        color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return np.mean([int(part) for part in re.findall(r"\d+", color)[:3]])
 
     at_first = lightness()
     assert (at_first > 128) == (scheme == "light")
@@ -232,7 +232,7 @@ def test_trees_can_be_browsed(opened, judged):
     root = model._forest.tree(0)
     question = f"x{root.feature[0]} ≤ {root.threshold[0]:.4g}?"
     assert question in nodes.first.inner_text()
-    assert f"{root.n_labelled[0]} labelled" in nodes.first.inner_text()
+    assert f"{root.n_labeled[0]} labeled" in nodes.first.inner_text()
     closed = page.locator("#tree details:not([open]) > summary").first
     closed.focus()
     page.keyboard.press("Enter")

@@ -99,10 +99,10 @@ def test_upu_is_additive_and_nnpu_subadditive_over_a_partition():
 
 @pytest.mark.parametrize("risk", ["nnpu", "pn"])
 def test_proposition_3_quadratic_and_savage_grow_the_same_trees(risk, blobs):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     same = [
         PUExtraTreesClassifier(0.5, risk=risk, loss=loss, n_estimators=5, random_state=0)
-        .fit(X, labelled)
+        .fit(X, labeled)
         ._forest
         for loss in ("quadratic", "savage")
     ]
@@ -111,9 +111,9 @@ def test_proposition_3_quadratic_and_savage_grow_the_same_trees(risk, blobs):
 
 
 def test_losses_that_coincide_under_nnpu(blobs):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     forests = [
-        PUExtraTreesClassifier(0.5, loss=loss, n_estimators=5, random_state=0).fit(X, labelled)
+        PUExtraTreesClassifier(0.5, loss=loss, n_estimators=5, random_state=0).fit(X, labeled)
         for loss in ("sigmoid", "zero-one", "ramp", "double-hinge", "hinge")
     ]
     for forest in forests[1:]:

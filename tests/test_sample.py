@@ -17,7 +17,7 @@ def test_means(scenario, population):
     sample = pu_sample(Y, scenario=scenario)
     assert_allclose(sample.of_positives(VALUES), 2.0)
     assert_allclose(sample.of_population(VALUES), population)
-    assert_array_equal(sample.labelled, Y == 1)
+    assert_array_equal(sample.labeled, Y == 1)
 
 
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
@@ -31,7 +31,7 @@ def test_weights_are_repeated_rows(scenario):
         )
 
 
-def test_propensities_weigh_labelled_rows():
+def test_propensities_weigh_labeled_rows():
     sample = pu_sample(Y, propensity=[0.2, np.nan, 0.8, np.nan, np.nan])
     assert_allclose(sample.of_positives(VALUES), (1 / 0.2 + 3 / 0.8) / (1 / 0.2 + 1 / 0.8))
 
@@ -42,8 +42,8 @@ def test_standard_error_is_the_spread_over_draws(scenario):
 
     def draw(n=400):
         x = rng.normal(size=n)
-        labelled = rng.random(n) < 1 / (1 + np.exp(-x))
-        sample = pu_sample(labelled, scenario=scenario)
+        labeled = rng.random(n) < 1 / (1 + np.exp(-x))
+        sample = pu_sample(labeled, scenario=scenario)
         statistic = 3 * sample.of_positives(x) - 2 * sample.of_population(x)
         return statistic, sample.standard_error(3 * x, -2 * x)
 
@@ -52,8 +52,8 @@ def test_standard_error_is_the_spread_over_draws(scenario):
 
 
 @pytest.mark.parametrize("n", range(3, 60))
-def test_all_positives_may_be_labelled(n):
-    """The labelled share is the prior then, up to rounding."""
+def test_all_positives_may_be_labeled(n):
+    """The labeled share is the prior then, up to rounding."""
     y = np.arange(n) % 3 == 0
     sample = pu_sample(y, scenario="single-training-set", sample_weight=np.full(n, 0.3))
     assert sample.class_prior(y.mean()) == y.mean()
@@ -71,7 +71,7 @@ def test_pseudo_rows_weigh_like_others(scenario):
 def test_refuses():
     with pytest.raises(ValueError, match="scenario must be one of"):
         pu_sample(Y, scenario="both")
-    with pytest.raises(ValueError, match="zero for all labelled rows"):
+    with pytest.raises(ValueError, match="zero for all labeled rows"):
         pu_sample(Y, sample_weight=[0, 1, 0, 1, 1])
     with pytest.raises(ValueError, match="only one class"):
         pu_sample([0, 0, 0])

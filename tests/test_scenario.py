@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier
 from puforest.scenario import GroupMasses, group_masses
 
-LABELLED = np.array([True] * 30 + [False] * 70)
+LABELED = np.array([True] * 30 + [False] * 70)
 
 
 def masses(**changes):
@@ -16,8 +16,8 @@ def masses(**changes):
         "risk": "nnpu",
         "scenario": "case-control",
         "prior": 0.4,
-        "labelled": np.ones(30),
-        "unlabelled": np.ones(70),
+        "labeled": np.ones(30),
+        "unlabeled": np.ones(70),
     }
     return group_masses(**given | changes)
 
@@ -41,16 +41,16 @@ def test_masses_are_the_sums_of_the_row_weights(risk, scenario, prior, sar):
     weight = rng.uniform(0.5, 2, 100)
     propensity = rng.uniform(0.5, 0.9, 100) if sar else None
     w_p, w_u = oracle.row_weights(
-        LABELLED, weight, risk=risk, scenario=scenario, prior=prior, propensity=propensity
+        LABELED, weight, risk=risk, scenario=scenario, prior=prior, propensity=propensity
     )
     result = masses(
         risk=risk, scenario=scenario, prior=prior,
-        labelled=weight[LABELLED], unlabelled=weight[~LABELLED],
-        propensity=propensity[LABELLED] if sar else None,
+        labeled=weight[LABELED], unlabeled=weight[~LABELED],
+        propensity=propensity[LABELED] if sar else None,
     )  # fmt: skip
-    assert_allclose(result.labelled_p, w_p.sum())
-    assert_allclose(result.labelled_u, w_u[LABELLED].sum(), atol=1e-15)
-    assert_allclose(result.unlabelled_u, w_u[~LABELLED].sum())
+    assert_allclose(result.labeled_p, w_p.sum())
+    assert_allclose(result.labeled_u, w_u[LABELED].sum(), atol=1e-15)
+    assert_allclose(result.unlabeled_u, w_u[~LABELED].sum())
 
 
 def test_wrong_scenario_is_badly_wrong():
@@ -59,12 +59,12 @@ def test_wrong_scenario_is_badly_wrong():
     n, prior, frequency = 400_000, 0.3, 0.6
     y = rng.random(n) < prior
     here = rng.random(n) < np.where(y, 0.6, 0.1571)
-    labelled = y & (rng.random(n) < frequency)
+    labeled = y & (rng.random(n) < frequency)
     truth = (here & ~y).mean()
     found = {}
     for scenario in ("case-control", "single-training-set"):
         w_p, w_u = oracle.row_weights(
-            labelled, np.ones(n), risk="nnpu", scenario=scenario, prior=prior
+            labeled, np.ones(n), risk="nnpu", scenario=scenario, prior=prior
         )
         found[scenario] = w_u[here].sum() - w_p[here].sum()
     assert_allclose(truth, 0.11, atol=0.002)
@@ -72,8 +72,8 @@ def test_wrong_scenario_is_badly_wrong():
     assert found["case-control"] < 0.4 * truth
 
 
-def test_prior_below_the_labelled_share_is_refused():
-    message = r"prior=0.2 is impossible .*0.3 of the rows are labelled"
+def test_prior_below_the_labeled_share_is_refused():
+    message = r"prior=0.2 is impossible .*0.3 of the rows are labeled"
     with pytest.raises(ValueError, match=message):
         masses(scenario="single-training-set", prior=0.2)
     assert masses(prior=0.2) == GroupMasses(0.2, 0.0, 1.0)
@@ -89,62 +89,62 @@ def test_missing_prior_says_what_to_do():
 
 
 def test_prior_of_pn_is_the_class_frequency(blobs):
-    X, labelled, _ = blobs
-    assert PUDecisionTreeClassifier(risk="pn").fit(X, labelled).prior_ == labelled.mean()
+    X, labeled, _ = blobs
+    assert PUDecisionTreeClassifier(risk="pn").fit(X, labeled).prior_ == labeled.mean()
 
 
 def test_propensities_recover_what_biased_labels_lose():
-    """Positives on one side are labelled four times as often as on the other."""
+    """Positives on one side are labeled four times as often as on the other."""
     rng = np.random.default_rng(3)
     n = 6000
     y = rng.random(n) < 0.5
     X = rng.normal(size=(n, 4)) + 1.5 * y[:, None] * [1, 1, 0, 0]
     e = np.where(X[:, 0] > 1.5, 0.8, 0.1)
-    labelled = y & (rng.random(n) < e)
+    labeled = y & (rng.random(n) < e)
     model = PUExtraTreesClassifier(
         prior=y.mean(), scenario="single-training-set", min_samples_leaf=20, random_state=0
     )
     X_test = rng.normal(size=(n, 4)) + 1.5 * y[:, None] * [1, 1, 0, 0]
-    without = model.fit(X, labelled).score(X_test, y)
-    with_e = model.fit(X, labelled, propensity=e).score(X_test, y)
+    without = model.fit(X, labeled).score(X_test, y)
+    with_e = model.fit(X, labeled, propensity=e).score(X_test, y)
     assert with_e > without + 0.02
-    model.set_params(prior=None).fit(X, labelled, propensity=e)
-    assert model.prior_ == pytest.approx((1 / e[labelled]).sum() / n)
+    model.set_params(prior=None).fit(X, labeled, propensity=e)
+    assert model.prior_ == pytest.approx((1 / e[labeled]).sum() / n)
     assert model.score(X_test, y) > without + 0.02
 
 
 @pytest.mark.parametrize("tiny", [5e-324, 1e-320, 1e-308])
-@pytest.mark.parametrize("group", ["labelled", "unlabelled", "one row"])
+@pytest.mark.parametrize("group", ["labeled", "unlabeled", "one row"])
 def test_weights_beyond_the_range_of_floats_are_refused(group, tiny, blobs):
-    X, labelled, _ = blobs
-    chosen = {"labelled": labelled == 1, "unlabelled": labelled == 0, "one row": np.arange(600) < 1}
+    X, labeled, _ = blobs
+    chosen = {"labeled": labeled == 1, "unlabeled": labeled == 0, "one row": np.arange(600) < 1}
     weight = np.where(chosen[group], tiny, 1.0)
     with pytest.raises(ValueError, match=r"sample_weight goes from .* to 1, .* give 0 to rows"):
-        PUExtraTreesClassifier(prior=0.5).fit(X, labelled, sample_weight=weight)
+        PUExtraTreesClassifier(prior=0.5).fit(X, labeled, sample_weight=weight)
     with pytest.raises(ValueError, match="sample_weight"):
-        oracle.row_weights(labelled == 1, weight, risk="nnpu", scenario="case-control", prior=0.5)
+        oracle.row_weights(labeled == 1, weight, risk="nnpu", scenario="case-control", prior=0.5)
 
 
 @pytest.mark.parametrize("weighted", [0, 1])
 def test_weights_of_one_group_may_be_tiny(weighted, blobs, tmp_path):
     # Within a group only ratios matter, and between the groups none in case-control data.
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
     model = PUExtraTreesClassifier(prior=0.5, bootstrap=True, n_estimators=5, random_state=0)
-    expected = model.fit(X, labelled, sample_weight=weight).predict_proba(X)
-    scaled = np.ldexp(weight, np.where(labelled == weighted, -1000, 20))
-    model.fit(X, labelled, sample_weight=scaled).save(tmp_path / "model.puf")
+    expected = model.fit(X, labeled, sample_weight=weight).predict_proba(X)
+    scaled = np.ldexp(weight, np.where(labeled == weighted, -1000, 20))
+    model.fit(X, labeled, sample_weight=scaled).save(tmp_path / "model.puf")
     assert_array_equal(model.predict_proba(X), expected)
 
 
 @pytest.mark.parametrize("tiny", [1e-300, 1e-30])
 def test_trees_that_see_only_the_lightest_rows(tiny, blobs, tmp_path):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     weight = np.where(np.arange(len(X)) % 40, tiny, 1.0)
     model = PUExtraTreesClassifier(
         prior=0.5, max_samples=2, max_unlabeled=2, n_estimators=50, random_state=0
     )
-    model.fit(X, labelled, sample_weight=weight).save(tmp_path / "model.puf")
+    model.fit(X, labeled, sample_weight=weight).save(tmp_path / "model.puf")
     root = model._forest.offset[:-1]
     assert_allclose(model._forest.w_p[root], 0.5)
     assert_allclose(model._forest.w_u[root], 1.0)
@@ -152,24 +152,24 @@ def test_trees_that_see_only_the_lightest_rows(tiny, blobs, tmp_path):
 
 @pytest.mark.parametrize("positive", [0, 1])
 def test_weights_that_leave_no_prior_are_refused(positive, blobs):
-    X, labelled, _ = blobs
-    weight = np.where(labelled == positive, 1e-200, 1.0)
+    X, labeled, _ = blobs
+    weight = np.where(labeled == positive, 1e-200, 1.0)
     with pytest.raises(ValueError, match=r"sample_weight: positive rows have .* Give prior"):
-        PUDecisionTreeClassifier(risk="pn").fit(X, labelled, sample_weight=weight)
+        PUDecisionTreeClassifier(risk="pn").fit(X, labeled, sample_weight=weight)
 
 
 def test_propensities_and_weights_that_leave_no_prior_are_refused(blobs):
-    X, labelled, _ = blobs
-    weight = np.where(labelled == 1, 1e-200, 1.0)
+    X, labeled, _ = blobs
+    weight = np.where(labeled == 1, 1e-200, 1.0)
     model = PUDecisionTreeClassifier(scenario="single-training-set")
-    with pytest.raises(ValueError, match="sample_weight and propensity: the labelled rows stand"):
-        model.fit(X, labelled, sample_weight=weight, propensity=np.full(600, 0.5))
+    with pytest.raises(ValueError, match="sample_weight and propensity: the labeled rows stand"):
+        model.fit(X, labeled, sample_weight=weight, propensity=np.full(600, 0.5))
 
 
 @pytest.mark.parametrize("tiny", [5e-324, 1e-320, 1e-101])
 def test_tiny_priors_and_propensities_say_how_small_they_may_be(tiny, blobs):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     with pytest.raises(ValueError, match="prior must be a number between 1e-100 and 1"):
-        PUDecisionTreeClassifier(prior=tiny).fit(X, labelled)
+        PUDecisionTreeClassifier(prior=tiny).fit(X, labeled)
     with pytest.raises(ValueError, match="propensity must be above 1e-100 and at most 1"):
-        PUDecisionTreeClassifier(prior=0.5).fit(X, labelled, propensity=np.full(600, tiny))
+        PUDecisionTreeClassifier(prior=0.5).fit(X, labeled, propensity=np.full(600, tiny))

@@ -15,9 +15,9 @@ from puforest.plots.sensitivity import plot_prior_sensitivity
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("voting", ["hard", "soft"])
 def test_sensitivity_is_that_of_forests_with_other_priors(scenario, voting):
-    X, labelled, _ = draw(1500, scenario)
+    X, labeled, _ = draw(1500, scenario)
     X_test, y_test, _ = draw(500, scenario, seed=1)
-    model = forest(scenario, min_samples_leaf=30, voting=voting).fit(X, 2 * labelled - 1)
+    model = forest(scenario, min_samples_leaf=30, voting=voting).fit(X, 2 * labeled - 1)
     by_prior = prior_sensitivity(model, X_test, y_test, priors=[0.6, 0.2, 0.4])
     assert_array_equal(by_prior.priors, [0.2, 0.4, 0.6])
     population = y_test == 0 if scenario == "case-control" else np.full(len(y_test), True)
@@ -38,8 +38,8 @@ def test_sensitivity_is_that_of_forests_with_other_priors(scenario, voting):
 
 
 def test_rows_flip_at_their_flip_prior():
-    X, labelled, _ = draw(2000, "case-control")
-    model = forest(min_samples_leaf=50, voting="soft").fit(X, labelled)
+    X, labeled, _ = draw(2000, "case-control")
+    model = forest(min_samples_leaf=50, voting="soft").fit(X, labeled)
     by_prior = prior_sensitivity(model, X)
     assert by_prior.precision is None
     assert_allclose(by_prior.priors, np.arange(0.05, 0.951, 0.05))
@@ -53,37 +53,37 @@ def test_rows_flip_at_their_flip_prior():
 
 
 def test_sensitivity_takes_weights_as_repeated_rows():
-    X, labelled, _ = draw(400, "single-training-set")
-    model = forest("single-training-set", min_samples_leaf=20).fit(X, labelled)
+    X, labeled, _ = draw(400, "single-training-set")
+    model = forest("single-training-set", min_samples_leaf=20).fit(X, labeled)
     weight = np.random.default_rng(0).integers(0, 3, len(X))
-    weighted = prior_sensitivity(model, X, labelled, sample_weight=weight, priors=[0.3, 0.6])
+    weighted = prior_sensitivity(model, X, labeled, sample_weight=weight, priors=[0.3, 0.6])
     repeated = prior_sensitivity(
-        model, X.repeat(weight, axis=0), labelled.repeat(weight), priors=[0.3, 0.6]
+        model, X.repeat(weight, axis=0), labeled.repeat(weight), priors=[0.3, 0.6]
     )
     for name in ("positive_share", "flipped_share", "precision", "recall", "f1", "error"):
         assert_allclose(getattr(weighted, name), getattr(repeated, name))
-    least = labelled.mean()
+    least = labeled.mean()
     assert prior_sensitivity(model, X).priors[0] == pytest.approx(np.ceil(least * 20) / 20)
 
 
 def test_default_priors_are_possible_for_the_rows_too():
-    X, labelled, _ = draw(400, "single-training-set")
-    model = forest("single-training-set", min_samples_leaf=20).fit(X, labelled)
-    rows = np.concatenate([np.flatnonzero(labelled), np.flatnonzero(labelled == 0)[:100]])
-    share = labelled[rows].mean()
-    assert share > 0.3 > labelled.mean() + 0.1
-    assert prior_sensitivity(model, X[rows], labelled[rows]).priors[0] >= share
+    X, labeled, _ = draw(400, "single-training-set")
+    model = forest("single-training-set", min_samples_leaf=20).fit(X, labeled)
+    rows = np.concatenate([np.flatnonzero(labeled), np.flatnonzero(labeled == 0)[:100]])
+    share = labeled[rows].mean()
+    assert share > 0.3 > labeled.mean() + 0.1
+    assert prior_sensitivity(model, X[rows], labeled[rows]).priors[0] >= share
 
 
 def test_pure_leaves_are_told():
-    X, labelled, _ = draw(300, "case-control")
+    X, labeled, _ = draw(300, "case-control")
     with pytest.warns(UserWarning, match=r"only 0\.0% of the population is in leaves"):
-        prior_sensitivity(PUExtraTreesClassifier(0.4, random_state=0).fit(X, labelled), X)
+        prior_sensitivity(PUExtraTreesClassifier(0.4, random_state=0).fit(X, labeled), X)
 
 
 def test_sensitivity_refuses():
-    X, labelled, _ = draw(300, "single-training-set")
-    model = forest("single-training-set", min_samples_leaf=20).fit(X, labelled)
+    X, labeled, _ = draw(300, "single-training-set")
+    model = forest("single-training-set", min_samples_leaf=20).fit(X, labeled)
     with pytest.raises(TypeError, match="of a pipeline give the last step"):
         prior_sensitivity(make_pipeline(model), X)
     with pytest.raises(ValueError, match="give y too"):
@@ -91,22 +91,22 @@ def test_sensitivity_refuses():
     with pytest.raises(ValueError, match=r"prior=0\.01 is impossible"):
         prior_sensitivity(model, X, priors=[0.01, 0.4])
     with pytest.raises(ValueError, match="y has 299 rows, but X has 300"):
-        prior_sensitivity(model, X, labelled[1:])
+        prior_sensitivity(model, X, labeled[1:])
     with pytest.raises(ValueError, match="priors"):
         prior_sensitivity(model, X, priors=[])
-    supervised = forest(risk="pn", min_samples_leaf=20).fit(X, labelled)
-    with pytest.raises(ValueError, match="risk='pn' takes the rows as fully labelled"):
-        prior_sensitivity(supervised, X, labelled)
+    supervised = forest(risk="pn", min_samples_leaf=20).fit(X, labeled)
+    with pytest.raises(ValueError, match="risk='pn' takes the rows as fully labeled"):
+        prior_sensitivity(supervised, X, labeled)
 
 
 def test_picture():
     matplotlib.use("agg")
-    X, labelled, _ = draw(1000, "case-control")
-    model = forest(min_samples_leaf=50).fit(X, labelled)
+    X, labeled, _ = draw(1000, "case-control")
+    model = forest(min_samples_leaf=50).fit(X, labeled)
     names = {"called positive", "decision flipped", "prior of the fit: 0.4"}
     ax = plot_prior_sensitivity(prior_sensitivity(model, X))
     assert {text.get_text() for text in ax.get_legend().get_texts()} == names
-    again = plot_prior_sensitivity(prior_sensitivity(model, X, labelled), ax=ax)
+    again = plot_prior_sensitivity(prior_sensitivity(model, X, labeled), ax=ax)
     assert again is ax
     texts = {text.get_text() for text in ax.get_legend().get_texts()}
     assert texts >= names | {"precision", "recall", "F1", "error"}

@@ -54,25 +54,25 @@ def model():
 
 
 def test_pipeline_grid_search_and_cross_validation(blobs, model):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     pipe = make_pipeline(StandardScaler(), model)
     search = GridSearchCV(pipe, {"puextratreesclassifier__max_depth": [1, 8]}, cv=3)
-    search.fit(X, labelled)
+    search.fit(X, labeled)
     assert search.best_score_ > 0.7
-    assert cross_val_score(pipe, X, labelled, cv=3).shape == (3,)
-    assert_array_equal(pipe.fit(X, labelled).classes_, [0, 1])
+    assert cross_val_score(pipe, X, labeled, cv=3).shape == (3,)
+    assert_array_equal(pipe.fit(X, labeled).classes_, [0, 1])
 
 
 def test_calibration(blobs, model):
-    X, labelled, _ = blobs
-    proba = CalibratedClassifierCV(model, cv=3).fit(X, labelled).predict_proba(X)
+    X, labeled, _ = blobs
+    proba = CalibratedClassifierCV(model, cv=3).fit(X, labeled).predict_proba(X)
     assert proba.shape == (len(X), 2)
-    assert proba[labelled == 1, 1].mean() > proba[labelled == 0, 1].mean() + 0.1
+    assert proba[labeled == 1, 1].mean() > proba[labeled == 0, 1].mean() + 0.1
 
 
 def test_inspection(blobs, model):
-    X, labelled, y = blobs
-    model.fit(X, labelled)
+    X, labeled, y = blobs
+    model.fit(X, labeled)
     importances = permutation_importance(model, X, y, n_repeats=3, random_state=0).importances_mean
     assert importances[:3].min() > importances[3:].max()
     curve = partial_dependence(model, X, [0])["average"][0]
@@ -80,10 +80,10 @@ def test_inspection(blobs, model):
 
 
 def test_metadata_routing_carries_weights_and_propensities(blobs, model):
-    X, labelled, _ = blobs
+    X, labeled, _ = blobs
     weight = np.where(X[:, 0] > 0, 2.0, 1.0)
     propensity = np.where(X[:, 1] > 0, 0.8, 0.4)
-    direct = model.fit(X, labelled, weight, propensity=propensity).decision_function(X)
+    direct = model.fit(X, labeled, weight, propensity=propensity).decision_function(X)
     with sklearn.config_context(enable_metadata_routing=True):
         routed = make_pipeline(
             StandardScaler(with_mean=False, with_std=False).set_fit_request(sample_weight=False),
@@ -91,8 +91,8 @@ def test_metadata_routing_carries_weights_and_propensities(blobs, model):
                 sample_weight=True
             ),
         )
-        routed.fit(X, labelled, sample_weight=weight, propensity=propensity)
+        routed.fit(X, labeled, sample_weight=weight, propensity=propensity)
         assert_array_equal(routed.decision_function(X), direct)
         search = GridSearchCV(model, {"max_depth": [2, 4]}, cv=3)
-        search.fit(X, labelled, sample_weight=weight, propensity=propensity)
+        search.fit(X, labeled, sample_weight=weight, propensity=propensity)
         assert hasattr(search, "best_estimator_")

@@ -61,8 +61,8 @@ def test_an_unknown_instruction_set_is_named(monkeypatch):
 
 @pytest.fixture(scope="module")
 def fitted(blobs):
-    X, labelled, *_ = blobs
-    return PUExtraTreesClassifier(0.5, n_estimators=10, random_state=0).fit(X, labelled), X
+    X, labeled, *_ = blobs
+    return PUExtraTreesClassifier(0.5, n_estimators=10, random_state=0).fit(X, labeled), X
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -99,16 +99,16 @@ def test_what_is_not_clean_is_checked(fitted):
 
 def test_names_are_checked_even_for_one_row(blobs):
     pd = pytest.importorskip("pandas")
-    X, labelled, *_ = blobs
+    X, labeled, *_ = blobs
     table = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
-    forest = PUExtraTreesClassifier(0.5, n_estimators=2, random_state=0).fit(table, labelled)
+    forest = PUExtraTreesClassifier(0.5, n_estimators=2, random_state=0).fit(table, labeled)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         forest.predict(X[:1])
 
 
 def test_a_memory_mapped_x_is_not_copied(tmp_path, monkeypatch, blobs):
     """The core reads the file itself, in fits and in predictions."""
-    X, labelled, *_ = blobs
+    X, labeled, *_ = blobs
     np.save(tmp_path / "x.npy", X.astype(np.float32))
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     seen = []
@@ -119,9 +119,9 @@ def test_a_memory_mapped_x_is_not_copied(tmp_path, monkeypatch, blobs):
         return train(x, *rest)
 
     monkeypatch.setattr(_core, "train", watch)
-    forest = PURandomForestClassifier(0.5, n_estimators=2, random_state=0).fit(mapped, labelled)
+    forest = PURandomForestClassifier(0.5, n_estimators=2, random_state=0).fit(mapped, labeled)
     assert np.shares_memory(seen[0], mapped)
     assert np.shares_memory(forest._validated(mapped), mapped)
     in_memory = PURandomForestClassifier(0.5, n_estimators=2, random_state=0)
-    in_memory.fit(np.array(mapped), labelled)
+    in_memory.fit(np.array(mapped), labeled)
     np.testing.assert_array_equal(forest.predict_proba(mapped), in_memory.predict_proba(mapped))

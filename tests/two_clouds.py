@@ -8,15 +8,15 @@ SCENARIOS = ["case-control", "single-training-set"]
 
 
 def draw(n, scenario, seed=0, prior=0.4, label_frequency=0.3, shift=1.5):
-    """PU data of two clouds, labelled rows of case-control data in addition: X, labels, truth."""
+    """PU data of two clouds, labeled rows of case-control data in addition: X, labels, truth."""
     rng = np.random.default_rng(seed)
     extra = int(n * prior * label_frequency) if scenario == "case-control" else 0
     y = np.concatenate([np.ones(extra), rng.random(n) < prior]).astype(int)
     X = rng.normal(size=(len(y), 3)) + shift * y[:, None]
-    labelled = (np.arange(len(y)) < extra).astype(int)
+    labeled = (np.arange(len(y)) < extra).astype(int)
     if not extra:
-        labelled = (y & (rng.random(n) < label_frequency)).astype(int)
-    return X, labelled, y
+        labeled = (y & (rng.random(n) < label_frequency)).astype(int)
+    return X, labeled, y
 
 
 def forest(scenario="case-control", **params):

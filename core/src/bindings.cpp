@@ -66,13 +66,13 @@ Poll polling(const Progress& progress) {
 // Which rows, in which order, and their weights by position in that order.
 struct TrainingRows {
     In<Row> order;
-    std::uint32_t n_labelled;
+    std::uint32_t n_labeled;
     std::optional<In<double>> positive;
     std::optional<In<double>> sample;
 
     RowWeights weights() const {
         if (!sample) return {};
-        if (!positive || positive->shape(0) != n_labelled || sample->shape(0) != order.shape(0)) {
+        if (!positive || positive->shape(0) != n_labeled || sample->shape(0) != order.shape(0)) {
             throw std::invalid_argument("weights must match the rows they belong to");
         }
         return {positive->data(), sample->data()};
@@ -100,7 +100,7 @@ Arrays train_forest(const In2<Real>& x, const TrainingRows& rows, const TrainPar
         const RowWeights weights = rows.weights();
         const Poll poll = polling(progress);
         const nb::gil_scoped_release release;
-        trees = train(view(x), view(rows.order), rows.n_labelled, weights, params, poll);
+        trees = train(view(x), view(rows.order), rows.n_labeled, weights, params, poll);
     }
     std::vector<std::int64_t> offset{0};
     for (const Tree& tree : trees) offset.push_back(offset.back() + tree.size());
@@ -112,8 +112,8 @@ Arrays train_forest(const In2<Real>& x, const TrainingRows& rows, const TrainPar
     result["left"] = concatenate(trees, &Tree::left);
     result["w_p"] = concatenate(trees, &Tree::w_p);
     result["w_u"] = concatenate(trees, &Tree::w_u);
-    result["n_labelled"] = concatenate(trees, &Tree::n_labelled);
-    result["n_unlabelled"] = concatenate(trees, &Tree::n_unlabelled);
+    result["n_labeled"] = concatenate(trees, &Tree::n_labeled);
+    result["n_unlabeled"] = concatenate(trees, &Tree::n_unlabeled);
     return result;
 }
 
@@ -153,7 +153,7 @@ Out<double> predict_held_out(const Predictor<Real>& self, const In2<Real>& x,
                              const TrainingRows& rows, const TrainParams& params) {
     std::vector<double> mean(x.shape(0), std::numeric_limits<double>::quiet_NaN());
     answer(self, x, mean, [&](double* out, const Poll& poll) {
-        self.mean_held_out(view(x), view(rows.order), rows.n_labelled, params, out, poll);
+        self.mean_held_out(view(x), view(rows.order), rows.n_labeled, params, out, poll);
     });
     return own(std::move(mean), {x.shape(0)});
 }
@@ -208,10 +208,10 @@ NB_MODULE(_core, m) {
         .value("optimal", Thresholds::Optimal);
 
     nb::class_<GroupMasses>(m, "GroupMasses")
-        .def(nb::init<double, double, double>(), "labelled_p"_a, "labelled_u"_a, "unlabelled_u"_a);
+        .def(nb::init<double, double, double>(), "labeled_p"_a, "labeled_u"_a, "unlabeled_u"_a);
     nb::class_<Sampling>(m, "Sampling")
         .def(nb::init<bool, bool, std::uint32_t, std::uint32_t>(), "replace"_a, "together"_a,
-             "labelled"_a, "unlabelled"_a);
+             "labeled"_a, "unlabeled"_a);
     nb::class_<TrainParams>(m, "TrainParams")
         .def(nb::init<>())
         .def_rw("risk", &TrainParams::risk)
@@ -233,7 +233,7 @@ NB_MODULE(_core, m) {
     nb::class_<TrainingRows>(m, "TrainingRows")
         .def(nb::init<In<Row>, std::uint32_t, std::optional<In<double>>,
                       std::optional<In<double>>>(),
-             "order"_a, "n_labelled"_a, "positive"_a = nb::none(), "sample"_a = nb::none());
+             "order"_a, "n_labeled"_a, "positive"_a = nb::none(), "sample"_a = nb::none());
 
     bind_for<float>(m, "Predictor32");
     bind_for<double>(m, "Predictor64");

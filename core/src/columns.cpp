@@ -347,9 +347,9 @@ void copy_columns(const Matrix<Real>& x, std::span<const Row> order, std::size_t
 }
 
 template <class Real>
-Columns encode(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labelled,
+Columns encode(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labeled,
                unsigned n_threads, const Poll& poll) {
-    // A block of neighbouring columns is copied out of X before it is encoded: in a row-major
+    // A block of neighboring columns is copied out of X before it is encoded: in a row-major
     // X they share cache lines. The copy stays below kBlockBytes where n allows.
     constexpr std::size_t kBlockBytes = std::size_t{64} << 20;
     const std::size_t n = order.size();
@@ -361,7 +361,7 @@ Columns encode(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t 
 
     Columns result;
     result.column.resize(x.cols);
-    result.n_labelled = n_labelled;
+    result.n_labeled = n_labeled;
     result.n_rows = static_cast<std::uint32_t>(n);
     std::atomic<std::size_t> next{0};
     const auto encode_blocks = [&](std::size_t, const StopFlag& stop) {

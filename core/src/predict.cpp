@@ -253,16 +253,16 @@ void Predictor<Real>::leaves(const Matrix<Real>& x, std::int32_t* out, unsigned 
 
 template <class Real>
 void Predictor<Real>::mean_held_out(const Matrix<Real>& x, std::span<const Row> order,
-                                    std::uint32_t n_labelled, const TrainParams& params,
-                                    double* out, const Poll& poll) const {
-    check_rows(order, n_labelled, x.rows, params.sampling);
+                                    std::uint32_t n_labeled, const TrainParams& params, double* out,
+                                    const Poll& poll) const {
+    check_rows(order, n_labeled, x.rows, params.sampling);
     const auto n_rows = static_cast<std::uint32_t>(order.size());
     std::vector<std::vector<bool>> seen(n_trees(), std::vector<bool>(n_rows));
     run_tasks(
         n_trees(), params.n_threads,
         [&](std::size_t t, const StopFlag&) {
             const Sample sample =
-                draw_sample(params.sampling, tree_key(params.seed, t), n_labelled, n_rows);
+                draw_sample(params.sampling, tree_key(params.seed, t), n_labeled, n_rows);
             for (const Row row : sample.rows) seen[t][row] = true;
         },
         poll);

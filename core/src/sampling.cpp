@@ -29,31 +29,31 @@ std::uint32_t total(const Multiplicity& times, Row first, Row last) {
 
 }  // namespace
 
-void check_rows(std::span<const Row> order, std::uint32_t n_labelled, std::size_t x_rows,
+void check_rows(std::span<const Row> order, std::uint32_t n_labeled, std::size_t x_rows,
                 const Sampling& sampling) {
     const auto require = [](bool holds, const char* what) {
         if (!holds) throw std::invalid_argument(what);
     };
     require(order.size() <= kMaxRows, "too many rows: at most 2^30 - 1");
-    require(n_labelled > 0 && n_labelled < order.size(),
-            "both labelled and unlabelled rows are needed");
+    require(n_labeled > 0 && n_labeled < order.size(),
+            "both labeled and unlabeled rows are needed");
     require(std::all_of(order.begin(), order.end(), [&](Row row) { return row < x_rows; }),
             "a row index lies outside X");
     if (sampling.together) return;
-    require(sampling.labelled > 0 && sampling.unlabelled > 0, "a tree needs rows of both groups");
-    require(sampling.replace || (sampling.labelled <= n_labelled &&
-                                 sampling.unlabelled <= order.size() - n_labelled),
+    require(sampling.labeled > 0 && sampling.unlabeled > 0, "a tree needs rows of both groups");
+    require(sampling.replace ||
+                (sampling.labeled <= n_labeled && sampling.unlabeled <= order.size() - n_labeled),
             "more rows to draw than there are");
 }
 
-Sample draw_sample(const Sampling& sampling, std::uint64_t key, std::uint32_t n_labelled,
+Sample draw_sample(const Sampling& sampling, std::uint64_t key, std::uint32_t n_labeled,
                    std::uint32_t n_rows) {
-    const std::uint32_t n_unlabelled = n_rows - n_labelled;
+    const std::uint32_t n_unlabeled = n_rows - n_labeled;
     Sample sample;
-    if (sees_every_row(sampling, n_labelled, n_rows)) {
+    if (sees_every_row(sampling, n_labeled, n_rows)) {
         sample.rows.resize(n_rows);
         std::iota(sample.rows.begin(), sample.rows.end(), Row{0});
-        sample.n_labelled = n_labelled;
+        sample.n_labeled = n_labeled;
         return sample;
     }
 
@@ -62,15 +62,15 @@ Sample draw_sample(const Sampling& sampling, std::uint64_t key, std::uint32_t n_
     if (sampling.together) {
         draw_with_replacement(rng, 0, n_rows, n_rows, times);
         // A tree needs both groups: where chance left one out, it gets one row.
-        if (total(times, 0, n_labelled) == 0) ++times[rng.below(n_labelled)];
-        if (total(times, n_labelled, n_rows) == 0) ++times[n_labelled + rng.below(n_unlabelled)];
+        if (total(times, 0, n_labeled) == 0) ++times[rng.below(n_labeled)];
+        if (total(times, n_labeled, n_rows) == 0) ++times[n_labeled + rng.below(n_unlabeled)];
     } else {
         const auto draw = sampling.replace ? draw_with_replacement : draw_without_replacement;
-        draw(rng, 0, n_labelled, sampling.labelled, times);
-        draw(rng, n_labelled, n_unlabelled, sampling.unlabelled, times);
+        draw(rng, 0, n_labeled, sampling.labeled, times);
+        draw(rng, n_labeled, n_unlabeled, sampling.unlabeled, times);
     }
-    sample.n_labelled = total(times, 0, n_labelled);
-    sample.rows.reserve(sample.n_labelled + total(times, n_labelled, n_rows));
+    sample.n_labeled = total(times, 0, n_labeled);
+    sample.rows.reserve(sample.n_labeled + total(times, n_labeled, n_rows));
     for (Row row = 0; row < n_rows; ++row) sample.rows.insert(sample.rows.end(), times[row], row);
     return sample;
 }

@@ -11,12 +11,12 @@ namespace {
 // The codes are gone when this returns: only then is there room for more than packed trees.
 template <class Stats, class Real>
 std::vector<PackedTree<Stats>> grow(const Matrix<Real>& x, std::span<const Row> order,
-                                    std::uint32_t n_labelled, const RowWeights& weights,
+                                    std::uint32_t n_labeled, const RowWeights& weights,
                                     const TrainParams& params, const Poll& poll) {
     const Poll poll_before_trees = [&](std::size_t, std::size_t) {
         if (poll) poll(0, params.n_trees);
     };
-    const Columns columns = encode(x, order, n_labelled, params.n_threads, poll_before_trees);
+    const Columns columns = encode(x, order, n_labeled, params.n_threads, poll_before_trees);
     const bool distinct = !params.sampling.replace && !params.sampling.together;
     WorksetPool pool(columns, weights, distinct, params.n_threads);
     const Growth growth{columns, pool, params};
@@ -44,13 +44,13 @@ std::vector<Tree> unpack(std::vector<PackedTree<Stats>> packed) {
 }  // namespace
 
 template <class Real>
-std::vector<Tree> train(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labelled,
+std::vector<Tree> train(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labeled,
                         const RowWeights& weights, const TrainParams& params, const Poll& poll) {
     if (x.cols == 0) throw std::invalid_argument("X has no columns");
     if (x.cols > kMaxColumns) throw std::invalid_argument("too many columns: at most 2^29 - 1");
-    check_rows(order, n_labelled, x.rows, params.sampling);
-    return weights.uniform() ? unpack(grow<Counts>(x, order, n_labelled, weights, params, poll))
-                             : unpack(grow<Sums>(x, order, n_labelled, weights, params, poll));
+    check_rows(order, n_labeled, x.rows, params.sampling);
+    return weights.uniform() ? unpack(grow<Counts>(x, order, n_labeled, weights, params, poll))
+                             : unpack(grow<Sums>(x, order, n_labeled, weights, params, poll));
 }
 
 template std::vector<Tree> train(const Matrix<float>&, std::span<const Row>, std::uint32_t,

@@ -19,8 +19,8 @@ void Workset::copy(const Workset& source, const NodeRows& rows) {
     const Columns& columns = *columns_;
     constexpr std::size_t kVector = 32;
     distinct_ = true;
-    unlabelled_begin_ = round_up(rows.labelled.size(), kVector);
-    extent_ = unlabelled_begin_ + round_up(rows.unlabelled.size(), kVector);
+    unlabeled_begin_ = round_up(rows.labeled.size(), kVector);
+    extent_ = unlabeled_begin_ + round_up(rows.unlabeled.size(), kVector);
     stride_ = round_up(extent_, kCacheLine);
     if (stride_ >= 16 * kCacheLine && stride_ / kCacheLine % 2 == 0) stride_ += kCacheLine;
 
@@ -28,16 +28,16 @@ void Workset::copy(const Workset& source, const NodeRows& rows) {
         return source.original_.empty() ? row : source.original_[row];
     };
     // Positions without a row hold a copy of any.
-    original_.assign(extent_, original(rows.size() > rows.labelled.size() ? rows.unlabelled[0]
-                                                                          : rows.labelled[0]));
+    original_.assign(
+        extent_, original(rows.size() > rows.labeled.size() ? rows.unlabeled[0] : rows.labeled[0]));
     const auto rename = [&](std::span<Row> group, std::size_t position) {
         for (Row& row : group) {
             original_[position] = original(row);
             row = static_cast<Row>(position++);
         }
     };
-    rename(rows.labelled, 0);
-    rename(rows.unlabelled, unlabelled_begin_);
+    rename(rows.labeled, 0);
+    rename(rows.unlabeled, unlabeled_begin_);
 
     const std::size_t needed = stride_ * columns.row_bytes;
     if (capacity_ < needed) {
@@ -77,7 +77,7 @@ void Workset::copy(const Workset& source, const NodeRows& rows) {
     }
 
     if (all_weights_.uniform()) return;
-    positive_.resize(rows.labelled.size());
+    positive_.resize(rows.labeled.size());
     sample_.resize(extent_);
     for (std::size_t i = 0; i < positive_.size(); ++i) {
         positive_[i] = all_weights_.positive[original_[i]];

@@ -21,17 +21,17 @@ void shuffle(std::span<T> items, Rng& rng) {
     for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[rng.below(i)]);
 }
 
-// A row-major matrix and the rows of it to train on, labelled ones first.
+// A row-major matrix and the rows of it to train on, labeled ones first.
 template <class Real = double>
 struct Data {
     std::vector<Real> x;
     std::size_t cols;
     std::vector<Row> order;
-    std::uint32_t n_labelled;
+    std::uint32_t n_labeled;
 
     std::size_t rows() const { return x.size() / cols; }
-    std::uint32_t n_unlabelled() const {
-        return static_cast<std::uint32_t>(order.size()) - n_labelled;
+    std::uint32_t n_unlabeled() const {
+        return static_cast<std::uint32_t>(order.size()) - n_labeled;
     }
     Matrix<Real> matrix() const {
         return {x.data(), rows(), cols, static_cast<std::ptrdiff_t>(cols), 1};
@@ -39,26 +39,26 @@ struct Data {
 };
 
 struct Shape {
-    std::uint32_t n_labelled = 40;
-    std::uint32_t n_unlabelled = 80;
+    std::uint32_t n_labeled = 40;
+    std::uint32_t n_unlabeled = 80;
     std::size_t cols = 4;
     std::uint32_t levels = 0;  // distinct values of a column; 0: as many as there are rows
 };
 
-// Labelled rows lie higher on average. X has a few rows more than are trained on, and they are
+// Labeled rows lie higher on average. X has a few rows more than are trained on, and they are
 // all over the place.
 inline Data<> random_data(std::uint64_t seed, const Shape& shape = {}) {
     constexpr std::size_t kSpareRows = 5;
     Rng rng(seed);
-    const std::size_t n = shape.n_labelled + shape.n_unlabelled;
-    Data<> data{{}, shape.cols, std::vector<Row>(n + kSpareRows), shape.n_labelled};
+    const std::size_t n = shape.n_labeled + shape.n_unlabeled;
+    Data<> data{{}, shape.cols, std::vector<Row>(n + kSpareRows), shape.n_labeled};
     std::iota(data.order.begin(), data.order.end(), Row{0});
     shuffle(std::span(data.order), rng);
     data.x.resize((n + kSpareRows) * shape.cols);
     for (std::size_t i = 0; i < data.order.size(); ++i) {
         for (std::size_t j = 0; j < shape.cols; ++j) {
             const double noise = rng.uniform();
-            const double level = i < shape.n_labelled ? std::max(noise, rng.uniform()) : noise;
+            const double level = i < shape.n_labeled ? std::max(noise, rng.uniform()) : noise;
             data.x[data.order[i] * shape.cols + j] =
                 shape.levels ? static_cast<double>(static_cast<int>(level * shape.levels)) - 2
                              : level;
@@ -76,7 +76,7 @@ inline constexpr std::size_t kChainFeatures = 80;
 #endif
 
 // Data that random thresholds peel row by row: each row is zero but in one column, where
-// neighbours differ by a factor of 256, so that a cut almost always takes the largest alone.
+// neighbors differ by a factor of 256, so that a cut almost always takes the largest alone.
 inline Data<> chain_data(std::size_t n_features) {
     constexpr std::size_t kSteps = 255;
     const std::size_t n = n_features * kSteps + 2;
@@ -92,7 +92,7 @@ inline Data<> chain_data(std::size_t n_features) {
 // Every tree sees every row.
 template <class Real>
 Sampling all_rows(const Data<Real>& data) {
-    return {false, false, data.n_labelled, data.n_unlabelled()};
+    return {false, false, data.n_labeled, data.n_unlabeled()};
 }
 
 template <class Real>
@@ -109,13 +109,13 @@ TrainParams default_params(const Data<Real>& data) {
 template <class Real>
 std::vector<Tree> fit(const Data<Real>& data, const TrainParams& params,
                       const RowWeights& weights = {}, const Poll& poll = {}) {
-    return train(data.matrix(), data.order, data.n_labelled, weights, params, poll);
+    return train(data.matrix(), data.order, data.n_labeled, weights, params, poll);
 }
 
 inline bool same(const Tree& a, const Tree& b) {
     return a.feature == b.feature && a.threshold == b.threshold && a.left == b.left &&
-           a.w_p == b.w_p && a.w_u == b.w_u && a.n_labelled == b.n_labelled &&
-           a.n_unlabelled == b.n_unlabelled;
+           a.w_p == b.w_p && a.w_u == b.w_u && a.n_labeled == b.n_labeled &&
+           a.n_unlabeled == b.n_unlabeled;
 }
 
 inline bool same(std::span<const Tree> a, std::span<const Tree> b) {

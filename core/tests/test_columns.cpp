@@ -162,7 +162,7 @@ bool equal(const Columns& a, const Columns& b) {
         }
         return true;
     };
-    return a.n_rows == b.n_rows && a.n_labelled == b.n_labelled &&
+    return a.n_rows == b.n_rows && a.n_labeled == b.n_labeled &&
            std::equal(a.column.begin(), a.column.end(), b.column.begin(), b.column.end(),
                       same_column);
 }
@@ -206,7 +206,7 @@ void layout_does_not_matter() {
     order.resize(kRows - 90);
 
     const Columns expected = encode(x, order, 5, 1, Poll{});
-    CHECK(expected.column.size() == kCols && expected.n_labelled == 5);
+    CHECK(expected.column.size() == kCols && expected.n_labeled == 5);
     CHECK(expected.n_rows == order.size());
     for (std::size_t j = 0; j < kCols; ++j) {
         const std::vector<Code> codes = codes_of(expected.column[j], order.size());
@@ -269,7 +269,7 @@ TEST(columns_code_at_most_is_the_linear_scan) {
 TEST(columns_of_floats_and_doubles_grow_the_same_trees) {
     const Data<> data = random_data(13, {40, 80, 4, 50});
     const Data<float> single{std::vector<float>(data.x.begin(), data.x.end()), data.cols,
-                             data.order, data.n_labelled};
+                             data.order, data.n_labeled};
     CHECK(same(fit(single, default_params(data)), fit(data, default_params(data))));
 }
 

@@ -248,7 +248,7 @@ TEST(predict_held_out_rows_by_the_trees_that_did_not_see_them) {
         std::vector<double> sum(n), count(n);
         for (std::size_t t = 0; t < g->trees.size(); ++t) {
             const Sample sample =
-                draw_sample(g->params.sampling, tree_key(g->params.seed, t), g->data.n_labelled, n);
+                draw_sample(g->params.sampling, tree_key(g->params.seed, t), g->data.n_labeled, n);
             for (Row i = 0; i < n; ++i) {
                 if (std::binary_search(sample.rows.begin(), sample.rows.end(), i)) continue;
                 sum[i] += Forest::answer(g->trees[t], walk(g->trees[t], x, g->data.order[i]));
@@ -259,7 +259,7 @@ TEST(predict_held_out_rows_by_the_trees_that_did_not_see_them) {
             TrainParams params = g->params;
             params.n_threads = n_threads;
             std::vector<double> mean(x.rows, -1);
-            g->predictor.mean_held_out(x, g->data.order, g->data.n_labelled, params, mean.data(),
+            g->predictor.mean_held_out(x, g->data.order, g->data.n_labeled, params, mean.data(),
                                        Poll{});
             for (Row i = 0; i < n; ++i) {
                 const double m = mean[g->data.order[i]];

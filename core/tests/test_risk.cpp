@@ -25,14 +25,14 @@ double exponential(double m) { return std::exp(-m); }
 using LossFunction = double (*)(double);
 
 constexpr std::array kPositive{0.0, 0.07, 0.3, 1.0};
-constexpr std::array kUnlabelled{0.0, 0.07, 0.1, 0.3, 0.31, 0.7, 1.0, 4.0};
+constexpr std::array kUnlabeled{0.0, 0.07, 0.1, 0.3, 0.31, 0.7, 1.0, 4.0};
 
 // Call use(w_p, w_u) for masses of either sign of W_n, zeros included. The best v of the
 // quadratic loss, (W_p - W_n) / W_u, stays on the grid below.
 template <class Use>
 void for_each_masses(const Use& use) {
     for (const double w_p : kPositive) {
-        for (const double w_u : kUnlabelled) use(w_p, w_u);
+        for (const double w_u : kUnlabeled) use(w_p, w_u);
     }
 }
 
@@ -146,8 +146,8 @@ TEST(risk_pure_where_no_split_can_help) {
 // The least risk that the children of a node can have, over all features and all cuts.
 double best_reduction(const NodeSums& node, const Data<>& data, const NodeSums& root) {
     const auto risk = [&](const NodeSums& s) {
-        return quadratic_risk(0.3 * s.n_labelled / root.n_labelled,
-                              1.0 * s.n_unlabelled / root.n_unlabelled);
+        return quadratic_risk(0.3 * s.n_labeled / root.n_labeled,
+                              1.0 * s.n_unlabeled / root.n_unlabeled);
     };
     const Weights ones = unit_weights(data);
     double best = kMinusInfinity;

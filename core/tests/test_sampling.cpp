@@ -12,20 +12,20 @@
 namespace puforest::testing {
 namespace {
 
-constexpr std::uint32_t kLabelled = 12, kRows = 40, kUnlabelled = kRows - kLabelled;
+constexpr std::uint32_t kLabeled = 12, kRows = 40, kUnlabeled = kRows - kLabeled;
 
 Sample draw(const Sampling& sampling, std::uint64_t tree) {
-    return draw_sample(sampling, tree_key(3, tree), kLabelled, kRows);
+    return draw_sample(sampling, tree_key(3, tree), kLabeled, kRows);
 }
 
-bool is_sound(const Sample& sample, std::uint32_t n_labelled, std::uint32_t n_rows) {
-    const auto middle = sample.rows.begin() + sample.n_labelled;
-    return sample.n_labelled > 0 && sample.n_labelled < sample.rows.size() &&
+bool is_sound(const Sample& sample, std::uint32_t n_labeled, std::uint32_t n_rows) {
+    const auto middle = sample.rows.begin() + sample.n_labeled;
+    return sample.n_labeled > 0 && sample.n_labeled < sample.rows.size() &&
            std::is_sorted(sample.rows.begin(), sample.rows.end()) &&
            std::all_of(
-               sample.rows.begin(), middle, [&](Row r) { return r < n_labelled; }) &&
+               sample.rows.begin(), middle, [&](Row r) { return r < n_labeled; }) &&
            std::all_of(
-               middle, sample.rows.end(), [&](Row r) { return r >= n_labelled && r < n_rows; });
+               middle, sample.rows.end(), [&](Row r) { return r >= n_labeled && r < n_rows; });
 }
 
 // Times that each row was drawn over many trees.
@@ -50,24 +50,24 @@ bool looks_uniform(std::span<const double> times, double mean) {
 }
 
 TEST(sampling_every_row_is_the_identity) {
-    const Sample sample = draw({false, false, kLabelled, kUnlabelled}, 5);
-    CHECK(sample.n_labelled == kLabelled);
+    const Sample sample = draw({false, false, kLabeled, kUnlabeled}, 5);
+    CHECK(sample.n_labeled == kLabeled);
     CHECK(sample.rows.size() == kRows);
     for (Row row = 0; row < sample.rows.size(); ++row) CHECK(sample.rows[row] == row);
-    CHECK(sees_every_row({false, false, kLabelled, kUnlabelled}, kLabelled, kRows));
-    CHECK(!sees_every_row({true, false, kLabelled, kUnlabelled}, kLabelled, kRows));
-    CHECK(!sees_every_row({false, false, kLabelled, kUnlabelled - 1}, kLabelled, kRows));
-    CHECK(!sees_every_row({false, false, kLabelled - 1, kUnlabelled}, kLabelled, kRows));
+    CHECK(sees_every_row({false, false, kLabeled, kUnlabeled}, kLabeled, kRows));
+    CHECK(!sees_every_row({true, false, kLabeled, kUnlabeled}, kLabeled, kRows));
+    CHECK(!sees_every_row({false, false, kLabeled, kUnlabeled - 1}, kLabeled, kRows));
+    CHECK(!sees_every_row({false, false, kLabeled - 1, kUnlabeled}, kLabeled, kRows));
 }
 
 TEST(sampling_without_replacement) {
     for (std::uint64_t tree = 0; tree < 50; ++tree) {
-        for (const auto& [labelled, unlabelled] :
-             {std::pair{1u, 1u}, {5u, 10u}, {kLabelled, 3u}, {2u, kUnlabelled}}) {
-            const Sample sample = draw({false, false, labelled, unlabelled}, tree);
-            CHECK(is_sound(sample, kLabelled, kRows));
-            CHECK(sample.n_labelled == labelled);
-            CHECK(sample.rows.size() == labelled + unlabelled);
+        for (const auto& [labeled, unlabeled] :
+             {std::pair{1u, 1u}, {5u, 10u}, {kLabeled, 3u}, {2u, kUnlabeled}}) {
+            const Sample sample = draw({false, false, labeled, unlabeled}, tree);
+            CHECK(is_sound(sample, kLabeled, kRows));
+            CHECK(sample.n_labeled == labeled);
+            CHECK(sample.rows.size() == labeled + unlabeled);
             CHECK(std::set(sample.rows.begin(), sample.rows.end()).size() == sample.rows.size());
         }
     }
@@ -76,12 +76,12 @@ TEST(sampling_without_replacement) {
 TEST(sampling_with_replacement) {
     bool repeats = false;
     for (std::uint64_t tree = 0; tree < 50; ++tree) {
-        for (const auto& [labelled, unlabelled] :
-             {std::pair{1u, 1u}, {kLabelled, kUnlabelled}, {30u, 100u}}) {
-            const Sample sample = draw({true, false, labelled, unlabelled}, tree);
-            CHECK(is_sound(sample, kLabelled, kRows));
-            CHECK(sample.n_labelled == labelled);
-            CHECK(sample.rows.size() == labelled + unlabelled);
+        for (const auto& [labeled, unlabeled] :
+             {std::pair{1u, 1u}, {kLabeled, kUnlabeled}, {30u, 100u}}) {
+            const Sample sample = draw({true, false, labeled, unlabeled}, tree);
+            CHECK(is_sound(sample, kLabeled, kRows));
+            CHECK(sample.n_labeled == labeled);
+            CHECK(sample.rows.size() == labeled + unlabeled);
             repeats |=
                 std::adjacent_find(sample.rows.begin(), sample.rows.end()) != sample.rows.end();
         }
@@ -90,24 +90,23 @@ TEST(sampling_with_replacement) {
 }
 
 TEST(sampling_together) {
-    std::set<std::uint32_t> labelled;
+    std::set<std::uint32_t> labeled;
     for (std::uint64_t tree = 0; tree < 50; ++tree) {
         const Sample sample = draw({true, true, 0, 0}, tree);
-        CHECK(is_sound(sample, kLabelled, kRows));
+        CHECK(is_sound(sample, kLabeled, kRows));
         CHECK(sample.rows.size() == kRows);
-        labelled.insert(sample.n_labelled);
+        labeled.insert(sample.n_labeled);
     }
-    CHECK(labelled.size() > 3);
+    CHECK(labeled.size() > 3);
 }
 
-// With one labelled row among many, a third of the draws would miss it, and the other way round.
+// With one labeled row among many, a third of the draws would miss it, and the other way round.
 TEST(sampling_together_always_has_both_groups) {
-    for (const std::uint32_t n_labelled : {1u, 2u, 28u, 29u}) {
+    for (const std::uint32_t n_labeled : {1u, 2u, 28u, 29u}) {
         bool topped_up = false;
         for (std::uint64_t tree = 0; tree < 100; ++tree) {
-            const Sample sample =
-                draw_sample({true, true, 0, 0}, tree_key(4, tree), n_labelled, 30);
-            CHECK(is_sound(sample, n_labelled, 30));
+            const Sample sample = draw_sample({true, true, 0, 0}, tree_key(4, tree), n_labeled, 30);
+            CHECK(is_sound(sample, n_labeled, 30));
             CHECK(sample.rows.size() == 30 || sample.rows.size() == 31);
             topped_up |= sample.rows.size() == 31;
         }
@@ -130,17 +129,17 @@ TEST(sampling_depends_on_the_key_alone) {
 TEST(sampling_is_uniform) {
     constexpr std::uint64_t kTrees = 4000;
     const double trees = kTrees;
-    const auto groups_look_uniform = [&](const Sampling& sampling, double labelled,
-                                         double unlabelled) {
+    const auto groups_look_uniform = [&](const Sampling& sampling, double labeled,
+                                         double unlabeled) {
         const std::vector<double> times = tally(sampling, kTrees);
-        return looks_uniform(std::span(times).first(kLabelled), trees * labelled / kLabelled) &&
-               looks_uniform(std::span(times).subspan(kLabelled), trees * unlabelled / kUnlabelled);
+        return looks_uniform(std::span(times).first(kLabeled), trees * labeled / kLabeled) &&
+               looks_uniform(std::span(times).subspan(kLabeled), trees * unlabeled / kUnlabeled);
     };
     CHECK(groups_look_uniform({true, false, 12, 28}, 12, 28));
     CHECK(groups_look_uniform({true, false, 3, 50}, 3, 50));
     CHECK(groups_look_uniform({false, false, 3, 7}, 3, 7));
     CHECK(groups_look_uniform({false, false, 1, 14}, 1, 14));
-    CHECK(groups_look_uniform({true, true, 0, 0}, kLabelled, kUnlabelled));
+    CHECK(groups_look_uniform({true, true, 0, 0}, kLabeled, kUnlabeled));
 }
 
 TEST(rng_below_and_uniform) {
@@ -200,7 +199,7 @@ TEST(splits_are_uniform) {
     CHECK(looks_uniform(tenths, features[0] / 10));
 }
 
-// Ranges that overflow, neighbours with nothing between them, and zeros of both signs.
+// Ranges that overflow, neighbors with nothing between them, and zeros of both signs.
 TEST(splits_of_extreme_values_are_sound) {
     using Limits = std::numeric_limits<double>;
     const std::vector<double> values{-Limits::max(),

@@ -69,15 +69,15 @@ TEST(train_rows_land_where_they_were_counted) {
     std::vector<std::int32_t> leaves(data.rows() * trees.size());
     predictor.leaves(data.matrix(), leaves.data(), 2, Poll{});
     for (std::size_t t = 0; t < trees.size(); ++t) {
-        std::vector<std::int32_t> labelled(trees[t].feature.size());
-        std::vector<std::int32_t> unlabelled(trees[t].feature.size());
+        std::vector<std::int32_t> labeled(trees[t].feature.size());
+        std::vector<std::int32_t> unlabeled(trees[t].feature.size());
         for (std::size_t i = 0; i < data.order.size(); ++i) {
-            ++(i < data.n_labelled ? labelled : unlabelled)[leaves[data.order[i] * 3 + t]];
+            ++(i < data.n_labeled ? labeled : unlabeled)[leaves[data.order[i] * 3 + t]];
         }
         for (NodeId k = 0; k < trees[t].size(); ++k) {
             if (trees[t].feature[k] != Tree::kLeaf) continue;
-            CHECK(labelled[k] == trees[t].n_labelled[k]);
-            CHECK(unlabelled[k] == trees[t].n_unlabelled[k]);
+            CHECK(labeled[k] == trees[t].n_labeled[k]);
+            CHECK(unlabeled[k] == trees[t].n_unlabeled[k]);
         }
     }
 }
@@ -101,7 +101,7 @@ TEST(train_keeps_its_limits) {
     const Tree split = limited(&TrainParams::min_samples_split, 15u);
     const Tree reduced = limited(&TrainParams::min_risk_reduction, 0.003);
     for (NodeId i = 0; i < split.size(); ++i) {
-        CHECK(split.feature[i] == Tree::kLeaf || split.n_labelled[i] + split.n_unlabelled[i] >= 15);
+        CHECK(split.feature[i] == Tree::kLeaf || split.n_labeled[i] + split.n_unlabeled[i] >= 15);
     }
     for (NodeId i = 0; i < reduced.size(); ++i) {
         CHECK(reduced.feature[i] == Tree::kLeaf || reduction(reduced, i) >= 0.003);
@@ -133,8 +133,8 @@ TEST(train_the_order_of_rows_does_not_matter) {
         const TrainParams params = default_params(data);
         const auto expected = fit(data, params);
         Rng rng(12);
-        shuffle(std::span(data.order).first(data.n_labelled), rng);
-        shuffle(std::span(data.order).subspan(data.n_labelled), rng);
+        shuffle(std::span(data.order).first(data.n_labeled), rng);
+        shuffle(std::span(data.order).subspan(data.n_labeled), rng);
         CHECK(same(fit(data, params), expected));
     }
 }
@@ -169,8 +169,8 @@ TEST(train_a_weight_of_two_is_the_row_twice) {
     for (std::uint32_t i = 0; i < data.order.size(); ++i) {
         const bool doubled = i % 3 == 0;
         twice.order.insert(twice.order.end(), doubled ? 2 : 1, data.order[i]);
-        if (i < data.n_labelled) twice.n_labelled = static_cast<std::uint32_t>(twice.order.size());
-        if (i < data.n_labelled && doubled) weights.positive[i] = 2;
+        if (i < data.n_labeled) twice.n_labeled = static_cast<std::uint32_t>(twice.order.size());
+        if (i < data.n_labeled && doubled) weights.positive[i] = 2;
         if (doubled) weights.sample[i] = 2;
     }
     for_each_search(data, [&](TrainParams params) {
@@ -229,13 +229,13 @@ TEST(train_refuses_what_does_not_fit) {
     refuses(data, with_sampling({true, false, 40, 0}));
     refuses(data, with_sampling({false, false, 41, 80}));
     refuses(data, with_sampling({false, false, 40, 81}));
-    CHECK(fit(data, with_sampling({true, false, 41, 81}))[0].n_labelled[0] == 41);
+    CHECK(fit(data, with_sampling({true, false, 41, 81}))[0].n_labeled[0] == 41);
     TrainParams unknown = params;
     unknown.loss = static_cast<Loss>(99);
     refuses(data, unknown);
     const Matrix<double> no_columns{data.x.data(), data.rows(), 0, 0, 1};
     CHECK_THROWS(std::invalid_argument,
-                 train(no_columns, data.order, data.n_labelled, {}, params, Poll{}));
+                 train(no_columns, data.order, data.n_labeled, {}, params, Poll{}));
 }
 
 }  // namespace

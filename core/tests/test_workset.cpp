@@ -10,9 +10,9 @@ namespace puforest::testing {
 namespace {
 
 // Columns of no, one, two and four bytes a code, more than a tile of each kind of width.
-Data<> mixed_data(std::uint32_t n_labelled, std::uint32_t n_unlabelled) {
+Data<> mixed_data(std::uint32_t n_labeled, std::uint32_t n_unlabeled) {
     constexpr std::size_t kCols = 45;
-    Data<> data = random_data(30, {n_labelled, n_unlabelled, kCols, 0});
+    Data<> data = random_data(30, {n_labeled, n_unlabeled, kCols, 0});
     for (std::size_t k = 0; k < data.x.size(); ++k) {
         const std::size_t column = k % kCols;
         if (column == 3) data.x[k] = 1;
@@ -49,16 +49,16 @@ void check_copy(const Workset& set, const Columns& columns, const Weights& weigh
             }
         }
     };
-    check_group(rows.labelled, 0, set.unlabelled_begin());
-    for (std::size_t k = 0; k < rows.labelled.size(); ++k) {
-        CHECK(set.weights().positive[rows.labelled[k]] == weights.positive[original[k]]);
+    check_group(rows.labeled, 0, set.unlabeled_begin());
+    for (std::size_t k = 0; k < rows.labeled.size(); ++k) {
+        CHECK(set.weights().positive[rows.labeled[k]] == weights.positive[original[k]]);
     }
-    check_group(rows.unlabelled, set.unlabelled_begin(), set.extent());
+    check_group(rows.unlabeled, set.unlabeled_begin(), set.extent());
 }
 
 TEST(workset_copies_have_the_codes_of_their_rows) {
     const Data<> data = mixed_data(500, 70'000);
-    const Columns columns = encode(data.matrix(), data.order, data.n_labelled, 1, Poll{});
+    const Columns columns = encode(data.matrix(), data.order, data.n_labeled, 1, Poll{});
     const Weights weights = random_weights(data, 31);
     const Workset all(columns, weights.view(), true);
     CHECK(all.worth_copying(2000) && !all.worth_copying(60'000) && !all.worth_copying(2));
@@ -66,41 +66,41 @@ TEST(workset_copies_have_the_codes_of_their_rows) {
     Workset second(columns, weights.view(), true);
     // Large and small, with one group missing, and back to large: memory is used again.
     for (const std::size_t step : {20, 600, 21, 100'000, 9}) {
-        std::vector<Row> labelled = every(step, 3, data.n_labelled);
-        std::vector<Row> unlabelled = every(step, data.n_labelled, data.order.size());
-        if (step == 600) labelled.clear();
-        std::vector<Row> original = labelled;
-        original.insert(original.end(), unlabelled.begin(), unlabelled.end());
-        first.copy(all, {labelled, unlabelled});
-        check_copy(first, columns, weights, {labelled, unlabelled}, original);
+        std::vector<Row> labeled = every(step, 3, data.n_labeled);
+        std::vector<Row> unlabeled = every(step, data.n_labeled, data.order.size());
+        if (step == 600) labeled.clear();
+        std::vector<Row> original = labeled;
+        original.insert(original.end(), unlabeled.begin(), unlabeled.end());
+        first.copy(all, {labeled, unlabeled});
+        check_copy(first, columns, weights, {labeled, unlabeled}, original);
 
         // A copy of every other row of the copy.
         std::vector<Row> some_l;
         std::vector<Row> some_u;
         std::vector<Row> some_original;
-        for (std::size_t i = 0; i < labelled.size(); i += 2) {
-            some_l.push_back(labelled[i]);
+        for (std::size_t i = 0; i < labeled.size(); i += 2) {
+            some_l.push_back(labeled[i]);
             some_original.push_back(original[i]);
         }
-        for (std::size_t i = 0; i < unlabelled.size(); i += 2) {
-            some_u.push_back(unlabelled[i]);
-            some_original.push_back(original[labelled.size() + i]);
+        for (std::size_t i = 0; i < unlabeled.size(); i += 2) {
+            some_u.push_back(unlabeled[i]);
+            some_original.push_back(original[labeled.size() + i]);
         }
         second.copy(first, {some_l, some_u});
         check_copy(second, columns, weights, {some_l, some_u}, some_original);
     }
 }
 
-TEST(workset_without_unlabelled_rows) {
+TEST(workset_without_unlabeled_rows) {
     const Data<> data = mixed_data(3000, 300);
-    const Columns columns = encode(data.matrix(), data.order, data.n_labelled, 1, Poll{});
+    const Columns columns = encode(data.matrix(), data.order, data.n_labeled, 1, Poll{});
     const Weights weights = random_weights(data, 32);
     const Workset all(columns, weights.view(), true);
     Workset set(columns, weights.view(), true);
-    std::vector<Row> labelled = every(10, 0, data.n_labelled);
-    const std::vector<Row> original = labelled;
-    set.copy(all, {labelled, {}});
-    check_copy(set, columns, weights, {labelled, {}}, original);
+    std::vector<Row> labeled = every(10, 0, data.n_labeled);
+    const std::vector<Row> original = labeled;
+    set.copy(all, {labeled, {}});
+    check_copy(set, columns, weights, {labeled, {}}, original);
 }
 
 // Best-first growth reads from all rows throughout, depth-first growth from copies within
@@ -110,8 +110,8 @@ TEST(workset_copies_do_not_change_the_trees) {
     const Weights weights = random_weights(data, 33);
     const std::vector<Sampling> samplings{
         all_rows(data),
-        {false, false, 400, 25'000},                          // some rows of each group
-        {true, false, data.n_labelled, data.n_unlabelled()},  // some rows twice
+        {false, false, 400, 25'000},                        // some rows of each group
+        {true, false, data.n_labeled, data.n_unlabeled()},  // some rows twice
         {true, true, 0, 0},
     };
     for (const Sampling& sampling : samplings) {

@@ -22,7 +22,7 @@ struct Weights {
 };
 
 inline Weights unit_weights(const Data<>& data) {
-    return {std::vector<double>(data.n_labelled, 1.0), std::vector<double>(data.order.size(), 1.0)};
+    return {std::vector<double>(data.n_labeled, 1.0), std::vector<double>(data.order.size(), 1.0)};
 }
 
 inline Weights random_weights(const Data<>& data, std::uint64_t seed) {
@@ -52,7 +52,7 @@ inline void check_structure(const Tree& tree, const TrainParams& params) {
     const auto n = static_cast<std::size_t>(tree.size());
     CHECK(n % 2 == 1);
     CHECK(tree.threshold.size() == n && tree.left.size() == n && tree.w_p.size() == n &&
-          tree.w_u.size() == n && tree.n_labelled.size() == n && tree.n_unlabelled.size() == n);
+          tree.w_u.size() == n && tree.n_labeled.size() == n && tree.n_unlabeled.size() == n);
     std::vector<int> parents(n);
     for (NodeId i = 0; i < tree.size(); ++i) {
         if (tree.feature[i] == Tree::kLeaf) {
@@ -65,7 +65,7 @@ inline void check_structure(const Tree& tree, const TrainParams& params) {
         CHECK(!is_pure(params, tree.w_p[i], tree.w_u[i]));
         for (const NodeId child : {left, left + 1}) {
             ++parents[static_cast<std::size_t>(child)];
-            CHECK(tree.n_labelled[child] + tree.n_unlabelled[child] >=
+            CHECK(tree.n_labeled[child] + tree.n_unlabeled[child] >=
                   static_cast<std::int32_t>(std::max(1u, params.min_samples_leaf)));
         }
     }
@@ -74,19 +74,19 @@ inline void check_structure(const Tree& tree, const TrainParams& params) {
 
 // A node as its rows make it, to be compared with what the tree says.
 struct NodeSums {
-    std::int32_t n_labelled = 0, n_unlabelled = 0;
-    double positive = 0, labelled = 0, unlabelled = 0;
+    std::int32_t n_labeled = 0, n_unlabeled = 0;
+    double positive = 0, labeled = 0, unlabeled = 0;
     std::vector<Row> rows;  // by position in the order
 
     void add(Row position, const Data<>& data, const Weights& weights) {
         rows.push_back(position);
-        if (position < data.n_labelled) {
-            ++n_labelled;
+        if (position < data.n_labeled) {
+            ++n_labeled;
             positive += weights.positive[position];
-            labelled += weights.sample[position];
+            labeled += weights.sample[position];
         } else {
-            ++n_unlabelled;
-            unlabelled += weights.sample[position];
+            ++n_unlabeled;
+            unlabeled += weights.sample[position];
         }
     }
 };
@@ -97,7 +97,7 @@ inline std::vector<NodeSums> sums_by_node(const Tree& tree, std::uint32_t number
                                           const Weights& weights) {
     const auto n_rows = static_cast<std::uint32_t>(data.order.size());
     const Sample sample =
-        draw_sample(params.sampling, tree_key(params.seed, number), data.n_labelled, n_rows);
+        draw_sample(params.sampling, tree_key(params.seed, number), data.n_labeled, n_rows);
     std::vector<NodeSums> nodes(static_cast<std::size_t>(tree.size()));
     for (const Row position : sample.rows) nodes[0].add(position, data, weights);
     for (NodeId i = 0; i < tree.size(); ++i) {
@@ -116,12 +116,11 @@ inline void check_sums(const Tree& tree, const std::vector<NodeSums>& nodes,
                        const GroupMasses& masses) {
     const NodeSums& root = nodes[0];
     for (NodeId i = 0; i < tree.size(); ++i) {
-        CHECK(tree.n_labelled[i] == nodes[i].n_labelled);
-        CHECK(tree.n_unlabelled[i] == nodes[i].n_unlabelled);
-        CHECK(is_near(tree.w_p[i], masses.labelled_p * nodes[i].positive / root.positive));
-        CHECK(
-            is_near(tree.w_u[i], masses.labelled_u * nodes[i].labelled / root.labelled +
-                                     masses.unlabelled_u * nodes[i].unlabelled / root.unlabelled));
+        CHECK(tree.n_labeled[i] == nodes[i].n_labeled);
+        CHECK(tree.n_unlabeled[i] == nodes[i].n_unlabeled);
+        CHECK(is_near(tree.w_p[i], masses.labeled_p * nodes[i].positive / root.positive));
+        CHECK(is_near(tree.w_u[i], masses.labeled_u * nodes[i].labeled / root.labeled +
+                                       masses.unlabeled_u * nodes[i].unlabeled / root.unlabeled));
     }
 }
 

@@ -1,4 +1,4 @@
-"""Forests that learn from positive and unlabelled data."""
+"""Forests that learn from positive and unlabeled data."""
 
 from importlib import import_module
 

@@ -99,22 +99,22 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
         *,
         propensity: ArrayLike | None = None,
     ) -> Self:
-        """Learn from labelled positives and unlabelled rows.
+        """Learn from labeled positives and unlabeled rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The rows; finite numbers. Dates, and masked entries of a masked array, are refused.
         y : array-like of shape (n_samples,)
-            Two values: the larger marks labelled positives, the smaller unlabelled rows (with
+            Two values: the larger marks labeled positives, the smaller unlabeled rows (with
             ``risk="pn"``: negatives). 1 and 0, 1 and -1, True and False all do.
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight 2 is the same as the row twice, and one of weight 0 is not there.
             Limits such as ``min_samples_leaf`` count rows, whatever they weigh, and a bootstrap
             draws rows. Weights count by their ratios, which floats must be able to hold.
         propensity : array-like of shape (n_samples,), optional
-            Probability of each labelled row to be labelled given that it is positive, where
-            this differs between rows. Values of unlabelled rows are not used. Without a
+            Probability of each labeled row to be labeled given that it is positive, where
+            this differs between rows. Values of unlabeled rows are not used. Without a
             ``prior`` they imply one; a given ``prior`` scales the masses that they imply.
 
         Returns
@@ -136,12 +136,12 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
             risk=self.risk,
             scenario=self.scenario,
             prior=prior,
-            labelled=rows.labelled_weight,
-            unlabelled=rows.unlabelled_weight,
+            labeled=rows.labeled_weight,
+            unlabeled=rows.unlabeled_weight,
             propensity=rows.propensity,
         )
-        params.masses = _core.GroupMasses(masses.labelled_p, masses.labelled_u, masses.unlabelled_u)
-        grown_for = GrownFor(self.risk, self.loss, self.scenario, masses.labelled_p)
+        params.masses = _core.GroupMasses(masses.labeled_p, masses.labeled_u, masses.unlabeled_u)
+        grown_for = GrownFor(self.risk, self.loss, self.scenario, masses.labeled_p)
         if self._continues():
             self._grown_for.require_same(grown_for)
             if not np.array_equal(self.classes_, rows.classes):
@@ -151,7 +151,7 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
                 )
         self._grow(X, rows, masses, params)
         self.classes_ = rows.classes
-        self.prior_ = masses.labelled_p
+        self.prior_ = masses.labeled_p
         self._grown_for = grown_for
         self._masses = masses
         return self
@@ -190,7 +190,7 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
         )
         params.max_leaf_nodes = check.optional_integer("max_leaf_nodes", self.max_leaf_nodes, 2, 0)
         params.min_risk_reduction = check.least_reduction(self.min_risk_reduction)
-        params.sampling = _core.Sampling(False, False, rows.n_labelled, rows.n_unlabelled)
+        params.sampling = _core.Sampling(False, False, rows.n_labeled, rows.n_unlabeled)
         return params
 
     def _continues(self) -> bool:
@@ -305,7 +305,7 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
     ) -> float:
         """Accuracy against the true classes.
 
-        Given labels instead, with unlabelled positives counted as negatives, it is no measure of
+        Given labels instead, with unlabeled positives counted as negatives, it is no measure of
         quality: do not choose parameters by it, nor by a search that uses it.
 
         Parameters
@@ -365,13 +365,13 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
             raise TypeError("prior must be a number between 0 and 1, got None")
         risk = self._grown_for.risk
         if risk != "pn":
-            require_possible(new, self._masses.labelled_u)
+            require_possible(new, self._masses.labeled_u)
         other = copy.copy(self)
         other.__dict__.pop("prior_estimate_", None)
         other.prior = other.prior_ = new
         other._forest = self._forest.with_prior(risk, self.prior_, new)
         other._grown_for = replace(self._grown_for, prior=new)
-        other._masses = GroupMasses(new, self._masses.labelled_u, self._masses.unlabelled_u)
+        other._masses = GroupMasses(new, self._masses.labeled_u, self._masses.unlabeled_u)
         return other
 
     # Shape and importances

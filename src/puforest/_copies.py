@@ -23,7 +23,7 @@ def copy_groups(X: check.MatrixLike) -> NDArray[np.intp]:
     return np.fromiter(groups, dtype=np.intp, count=len(table))
 
 
-def labelled_copies(X: check.MatrixLike, labelled: NDArray[np.bool_]) -> int:
-    """How many labelled rows stand among the unlabelled ones again."""
+def labeled_copies(X: check.MatrixLike, labeled: NDArray[np.bool_]) -> int:
+    """How many labeled rows stand among the unlabeled ones again."""
     group = copy_groups(X)
-    return int(np.isin(group[labelled], group[~labelled]).sum())
+    return int(np.isin(group[labeled], group[~labeled]).sum())

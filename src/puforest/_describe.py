@@ -13,8 +13,8 @@ from puforest.forest import PUForestClassifier
 MOST_FEATURES = 5  # that are named
 
 SCENARIOS = {
-    "case-control": "case-control (labelled rows were collected apart from the others)",
-    "single-training-set": "single-training-set (some positives of one sample are labelled)",
+    "case-control": "case-control (labeled rows were collected apart from the others)",
+    "single-training-set": "single-training-set (some positives of one sample are labeled)",
 }
 RISKS = {
     "nnpu": "nnPU, the non-negative PU risk",
@@ -47,7 +47,7 @@ def description(model: Any) -> str:
 def hint(model: Any) -> str:
     """One line about a model and what to call next."""
     if not is_fitted(model):
-        return "Not fitted yet: fit(X, y) with 1 in y for labelled and 0 for unlabelled rows."
+        return "Not fitted yet: fit(X, y) with 1 in y for labeled and 0 for unlabeled rows."
     known = f"Fitted: {_kind(model)}, prior {model.prior_:.3g}."
     return f"{known} Next: describe() for details, predict_proba(X), save('model.puf')."
 
@@ -72,13 +72,13 @@ def _calibration(model: Any) -> str:
 
 def _about_trees(model: PUClassifier) -> list[tuple[str, str]]:
     forest, grown = model._forest, model._grown_for
-    groups = ("positive", "negative") if grown.risk == "pn" else ("labelled", "unlabelled")
-    n_labelled, n_unlabelled = (f"{n:,}" for n in rows_learnt_from(model))
+    groups = ("positive", "negative") if grown.risk == "pn" else ("labeled", "unlabeled")
+    n_labeled, n_unlabeled = (f"{n:,}" for n in rows_learned_from(model))
     size = sum(array.nbytes for array in forest._arrays().values())
     about = [
         (
-            "learnt from",
-            f"{n_labelled} {groups[0]} and {n_unlabelled} {groups[1]} rows, "
+            "learned from",
+            f"{n_labeled} {groups[0]} and {n_unlabeled} {groups[1]} rows, "
             f"{forest.n_features:,} features",
         ),
         ("scenario", SCENARIOS[grown.scenario]),
@@ -98,10 +98,10 @@ def _about_trees(model: PUClassifier) -> list[tuple[str, str]]:
     return about
 
 
-def rows_learnt_from(model: PUClassifier) -> tuple[int, int]:
+def rows_learned_from(model: PUClassifier) -> tuple[int, int]:
     if isinstance(model, PUForestClassifier):
         return model._sample[-2], model._sample[-1]
-    return int(model._forest.n_labelled[0]), int(model._forest.n_unlabelled[0])
+    return int(model._forest.n_labeled[0]), int(model._forest.n_unlabeled[0])
 
 
 def _prior(model: PUClassifier) -> str:
@@ -110,7 +110,7 @@ def _prior(model: PUClassifier) -> str:
         estimate = model.prior_estimate_
         low, high = estimate.interval
         return (
-            f"{prior}, estimated by {estimate.method} ({100 * estimate.confidence:g} % interval "
+            f"{prior}, estimated by {estimate.method} ({100 * estimate.confidence:g}% interval "
             f"{low:.3g} to {high:.3g})"
         )
     if model.prior is not None:
@@ -127,7 +127,7 @@ def _important(model: PUClassifier) -> str:
     first = np.argsort(-reduction, kind="stable")[:MOST_FEATURES]
     names = check.feature_names(model)
     shares = [
-        f"{printable(names[i])} {100 * reduction[i] / total:.0f} %"
+        f"{printable(names[i])} {100 * reduction[i] / total:.0f}%"
         for i in first
         if reduction[i] > 0
     ]
@@ -150,7 +150,7 @@ def _bytes(size: float) -> str:
 
 
 FIRST_CALLS = [
-    ("model.fit(X, y)", "y: 1 for labelled positives, 0 for unlabelled rows"),
+    ("model.fit(X, y)", "y: 1 for labeled positives, 0 for unlabeled rows"),
     ("puforest.prior.estimate_prior(X, y)", "the share of positives, if you do not know it"),
 ]
 

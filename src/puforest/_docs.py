@@ -11,13 +11,13 @@ PARAMETERS = {
     "n_estimators": """int, default={}
     Number of trees.""",
     "scenario": """{{"case-control", "single-training-set"}}, default={}
-    How the rows came about. "case-control": the labelled rows were collected separately, and
-    the unlabelled ones are a sample of the whole population. "single-training-set": all rows
-    are one sample of the population, in which some of the positives are labelled. It decides
+    How the rows came about. "case-control": the labeled rows were collected separately, and
+    the unlabeled ones are a sample of the whole population. "single-training-set": all rows
+    are one sample of the population, in which some of the positives are labeled. It decides
     the weights of the rows, and what a bootstrap sample is: rows of each group drawn
     separately, or all rows drawn together.""",
     "risk": """{{"nnpu", "upu", "pn"}}, default={}
-    Estimate of the risk that splits minimise: the non-negative PU estimate, the unbiased PU
+    Estimate of the risk that splits minimize: the non-negative PU estimate, the unbiased PU
     estimate, or the ordinary empirical risk, which takes the smaller class as negatives.""",
     "loss": """str, default={}
     "quadratic", "logistic", "savage", "sigmoid", "zero-one", "ramp", "hinge", "double-hinge"
@@ -47,16 +47,16 @@ PARAMETERS = {
     "bootstrap": """bool, default={}
     Whether each tree sees a sample drawn with replacement instead of all rows.""",
     "max_samples": """int, float or None, default={}
-    Labelled rows that a tree sees: a number, a share, or all. Drawn with replacement if
+    Labeled rows that a tree sees: a number, a share, or all. Drawn with replacement if
     ``bootstrap`` is set, else without. With this or ``max_unlabeled``, the two groups are drawn
     separately in either scenario.""",
     "max_unlabeled": """int, float or None, default={}
-    Unlabelled rows that a tree sees, likewise. Fewer make fits faster.""",
+    Unlabeled rows that a tree sees, likewise. Fewer make fits faster.""",
     "oob_score": """bool, default={}
     Whether to let each training row be judged by the trees that did not see it: sets
     ``oob_decision_function_`` and ``oob_risk_``. Needs ``bootstrap``, or ``max_samples`` and
-    ``max_unlabeled``, for the risk; for decisions one of the two is enough. Labelled
-    rows that stand among the unlabelled ones a second time bias it: one copy is seen while the
+    ``max_unlabeled``, for the risk; for decisions one of the two is enough. Labeled
+    rows that stand among the unlabeled ones a second time bias it: one copy is seen while the
     other is held out.""",
     "warm_start": """bool, default={}
     Whether another ``fit`` keeps the trees and adds the missing ones.""",
@@ -73,7 +73,7 @@ ATTRIBUTES = """classes_ : ndarray of shape (2,)
 prior_ : float
     The class prior in use.
 prior_interval_ : tuple of float
-    Where it lies with 90 % probability. Only where it was estimated.
+    Where it lies with 90% probability. Only where it was estimated.
 prior_estimate_ : PriorEstimate
     All about the estimate: method, label frequency, evidence. Likewise.
 n_features_in_ : int

@@ -64,7 +64,7 @@ class EverydayMixin:
         X : array-like of shape (n_samples, n_features), optional
             Rows to judge by. Without them, the report tells what the model knows by itself.
         y : array-like of shape (n_samples,), optional
-            Their PU labels: two values, the larger for labelled rows.
+            Their PU labels: two values, the larger for labeled rows.
         **options
             Further arguments of `puforest.report.write_report`, such as ``held_out=True`` for
             rows that the model has not seen, ``title`` or ``overwrite``.

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 
 
 def known_prior(estimator: Any) -> float | None:
-    """The class prior of the fit; None for estimators that take unlabelled rows for negatives."""
+    """The class prior of the fit; None for estimators that take unlabeled rows for negatives."""
     for layer in _layers(estimator):
         if getattr(layer, "prior_", None) is not None:
             return None if getattr(layer, "risk", None) == "pn" else float(layer.prior_)

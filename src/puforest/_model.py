@@ -36,8 +36,8 @@ class Forest:
     left: NDArray[np.int32]  # the right child is left + 1; LEAF in leaves
     w_p: NDArray[np.float64]
     w_u: NDArray[np.float64]
-    n_labelled: NDArray[np.int32]
-    n_unlabelled: NDArray[np.int32]
+    n_labeled: NDArray[np.int32]
+    n_unlabeled: NDArray[np.int32]
     _predictors: dict[tuple[str, bool], Predictor] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

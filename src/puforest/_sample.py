@@ -1,4 +1,4 @@
-"""Labelled and unlabelled rows to judge by: means over the positives and over the population."""
+"""Labeled and unlabeled rows to judge by: means over the positives and over the population."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ class PUSample:
 
     Attributes
     ----------
-    labelled : ndarray of bool
-        The labelled rows.
+    labeled : ndarray of bool
+        The labeled rows.
     positive : ndarray
-        Weights of the rows as a sample of the positives: 0 for unlabelled rows.
+        Weights of the rows as a sample of the positives: 0 for unlabeled rows.
     population : ndarray
-        Weights as a sample of the population: those of the unlabelled rows in case-control data,
+        Weights as a sample of the population: those of the unlabeled rows in case-control data,
         of all rows of a single training set.
     """
 
-    labelled: NDArray[np.bool_]
+    labeled: NDArray[np.bool_]
     positive: Array
     population: Array
     scenario: str
 
     def __len__(self) -> int:
-        return len(self.labelled)
+        return len(self.labeled)
 
     @property
     def least_prior(self) -> float:
         """Share of the population that is known to be positive."""
-        return float(self.population[self.labelled].sum())
+        return float(self.population[self.labeled].sum())
 
     def class_prior(self, prior: Any) -> float:
         """The prior as a number that this sample allows."""
@@ -54,7 +54,7 @@ class PUSample:
                 "prior must be a number between 0 and 1, the share of positives in the population, "
                 "got None: give what is known, or estimate it with puforest.prior.estimate_prior"
             )
-        # All positives labelled makes the two equal, up to rounding.
+        # All positives labeled makes the two equal, up to rounding.
         if value < self.least_prior * (1 - ROUNDING):
             require_possible(value, self.least_prior)
         return value
@@ -93,7 +93,7 @@ class PUSample:
         """
         p, u = self.positive @ self.positive, self.population @ self.population
         return PUSample(
-            np.append(self.labelled, [True, True, False, False]),
+            np.append(self.labeled, [True, True, False, False]),
             np.append(self.positive, [p, p, 0, 0]) / (1 + 2 * p),
             np.append(self.population, [0, 0, u, u]) / (1 + 2 * u),
             self.scenario,
@@ -109,21 +109,21 @@ def pu_sample(
 ) -> PUSample:
     """Read labels and weights as a sample of the positives and one of the population.
 
-    `y` holds two values, the larger for labelled rows. Propensities, where positives are not
-    labelled at random, weigh each labelled row by the positives it stands for.
+    `y` holds two values, the larger for labeled rows. Propensities, where positives are not
+    labeled at random, weigh each labeled row by the positives it stands for.
     """
     check.one_of("scenario", scenario, SCENARIOS)
     check.refuse_masked(y, "y")
     with check.data_errors("y"):
-        _, labelled = check.labels(column_or_1d(y), "labelled", "unlabelled")
-    n = len(labelled)
+        _, labeled = check.labels(column_or_1d(y), "labeled", "unlabeled")
+    n = len(labeled)
     weight = np.ones(n) if sample_weight is None else check.weights(sample_weight, n)
-    positive = np.where(labelled, weight, 0.0)
+    positive = np.where(labeled, weight, 0.0)
     if propensity is not None:
-        rows = np.flatnonzero(labelled)
+        rows = np.flatnonzero(labeled)
         positive[rows] /= check.propensities(propensity, n, rows)
-    population = weight if scenario == "single-training-set" else np.where(labelled, 0.0, weight)
-    for name, part in (("labelled", positive), ("unlabelled", population[~labelled])):
+    population = weight if scenario == "single-training-set" else np.where(labeled, 0.0, weight)
+    for name, part in (("labeled", positive), ("unlabeled", population[~labeled])):
         if not part.any():
             raise ValueError(f"sample_weight is zero for all {name} rows")
-    return PUSample(labelled, positive / positive.sum(), population / population.sum(), scenario)
+    return PUSample(labeled, positive / positive.sum(), population / population.sum(), scenario)

@@ -226,65 +226,65 @@ def _given_names(given: Iterable[str], n_features: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a fit, labelled ones first, and what they weigh."""
+    """The rows of a fit, labeled ones first, and what they weigh."""
 
     classes: NDArray[Any]
     order: NDArray[np.uint32]
-    n_labelled: int
+    n_labeled: int
     weight: NDArray[np.float64]  # by position in order
-    propensity: NDArray[np.float64] | None  # of the labelled rows
+    propensity: NDArray[np.float64] | None  # of the labeled rows
 
     @property
-    def n_unlabelled(self) -> int:
-        return len(self.order) - self.n_labelled
+    def n_unlabeled(self) -> int:
+        return len(self.order) - self.n_labeled
 
     @property
-    def labelled_weight(self) -> NDArray[np.float64]:
-        return self.weight[: self.n_labelled]
+    def labeled_weight(self) -> NDArray[np.float64]:
+        return self.weight[: self.n_labeled]
 
     @property
     def positive_weight(self) -> NDArray[np.float64]:
-        """Weights of the labelled rows as positives, each standing for the unlabelled like it."""
-        w = self.labelled_weight
+        """Weights of the labeled rows as positives, each standing for the unlabeled like it."""
+        w = self.labeled_weight
         return w if self.propensity is None else w / self.propensity
 
     @property
-    def unlabelled_weight(self) -> NDArray[np.float64]:
-        return self.weight[self.n_labelled :]
+    def unlabeled_weight(self) -> NDArray[np.float64]:
+        return self.weight[self.n_labeled :]
 
     def native(self) -> _core.TrainingRows:
         """For the core, without weights where they are the same throughout each group."""
-        groups = (self.labelled_weight, self.unlabelled_weight)
+        groups = (self.labeled_weight, self.unlabeled_weight)
         if self.propensity is None and all((g == g[0]).all() for g in groups):
-            return _core.TrainingRows(self.order, self.n_labelled)
-        return _core.TrainingRows(self.order, self.n_labelled, self.positive_weight, self.weight)
+            return _core.TrainingRows(self.order, self.n_labeled)
+        return _core.TrainingRows(self.order, self.n_labeled, self.positive_weight, self.weight)
 
 
 def training_rows(
     y: NDArray[Any], sample_weight: ArrayLike | None, propensity: ArrayLike | None, *, risk: str
 ) -> Rows:
     """Labels and weights as the rows of a fit; rows that weigh nothing are left out."""
-    larger, smaller = ("positive", "negative") if risk == "pn" else ("labelled", "unlabelled")
-    classes, labelled = labels(y, larger, smaller)
-    n = len(labelled)
+    larger, smaller = ("positive", "negative") if risk == "pn" else ("labeled", "unlabeled")
+    classes, labeled = labels(y, larger, smaller)
+    n = len(labeled)
     weight = np.ones(n) if sample_weight is None else weights(sample_weight, n)
-    for name, group in ((larger, labelled), (smaller, ~labelled)):
+    for name, group in ((larger, labeled), (smaller, ~labeled)):
         if not weight[group].any():
             raise ValueError(
                 f"sample_weight is zero for all {name} rows: that leaves only one class"
             )
     seen = weight > 0
-    order = np.concatenate([np.flatnonzero(labelled & seen), np.flatnonzero(~labelled & seen)])
-    n_labelled = int(np.count_nonzero(labelled & seen))
+    order = np.concatenate([np.flatnonzero(labeled & seen), np.flatnonzero(~labeled & seen)])
+    n_labeled = int(np.count_nonzero(labeled & seen))
     e = None
     if propensity is not None:
         if risk == "pn":
             raise ValueError(
-                "propensity is about how positives come to be labelled among unlabelled rows: "
+                "propensity is about how positives come to be labeled among unlabeled rows: "
                 "it does not go with risk='pn'"
             )
-        e = propensities(propensity, n, order[:n_labelled])
-    return Rows(classes, order.astype(np.uint32), n_labelled, weight[order], e)
+        e = propensities(propensity, n, order[:n_labeled])
+    return Rows(classes, order.astype(np.uint32), n_labeled, weight[order], e)
 
 
 def labels(y: NDArray[Any], larger: str, smaller: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -364,15 +364,15 @@ def vector(name: str, values: ArrayLike, n: int, *, finite: bool) -> NDArray[np.
     return checked
 
 
-def propensities(propensity: ArrayLike, n: int, labelled: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Propensities of the labelled rows; those of the others are not used."""
+def propensities(propensity: ArrayLike, n: int, labeled: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Propensities of the labeled rows; those of the others are not used."""
     e = vector("propensity", propensity, n, finite=False)
-    e = e[labelled]
+    e = e[labeled]
     bad = ~((e > TINY) & (e <= 1))
     if bad.any():
         least = TINY if 0 < e[bad][0] < 1 else 0
         raise ValueError(
-            f"propensity must be above {least:g} and at most 1 for every labelled row, got "
+            f"propensity must be above {least:g} and at most 1 for every labeled row, got "
             f"{e[bad][0]:g}"
         )
     return e

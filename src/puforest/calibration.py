@@ -1,12 +1,12 @@
-"""Probabilities of the class, calibrated on labelled and unlabelled rows alone.
+"""Probabilities of the class, calibrated on labeled and unlabeled rows alone.
 
 Shares of votes rank rows well, but are no probabilities. A calibrator maps scores to them. With
-negatives it would minimise the Brier score or the log-loss; both can be written as means over the
+negatives it would minimize the Brier score or the log-loss; both can be written as means over the
 positives and over the population, up to a constant:
 
-* Brier: ``mean_U p² - 2 π mean_P p``, minimised over monotone maps by pooling neighbours
+* Brier: ``mean_U p² - 2 π mean_P p``, minimized over monotone maps by pooling neighbors
   ("isotonic");
-* log-loss: ``mean_U softplus(a s + b) - π mean_P (a s + b)``, minimised over ``a`` and ``b``
+* log-loss: ``mean_U softplus(a s + b) - π mean_P (a s + b)``, minimized over ``a`` and ``b``
   ("sigmoid").
 """
 
@@ -41,7 +41,7 @@ __all__ = ["PUCalibratedClassifier"]
 Array = NDArray[np.float64]
 
 # Standard deviation of the slope before any data, in units of the spread of the scores. So wide
-# that it is felt only where labelled and unlabelled rows separate and the slope would be infinite.
+# that it is felt only where labeled and unlabeled rows separate and the slope would be infinite.
 SLOPE_SCALE = 10.0
 
 
@@ -67,26 +67,26 @@ class Sigmoid:
 def fit_isotonic(score: Array, sample: PUSample, prior: float) -> Calibrator:
     """The monotone map of least PU Brier score.
 
-    With masses u and w of the population and of the positives at each score, it minimises
+    With masses u and w of the population and of the positives at each score, it minimizes
     ``sum u p² - 2 sum w p = sum u (p - w/u)² + const``: isotonic regression of ``w / u`` with
-    weights ``u``. Labelled rows of case-control data have no u. Alone at their score they would
+    weights ``u``. Labeled rows of case-control data have no u. Alone at their score they would
     raise p without bound, so that in the optimum they are pooled with the next higher u; those
     above all of U are pooled with the highest.
     """
     seen = sample.population > 0
     at, place = np.unique(score[seen], return_inverse=True)
     u = np.bincount(place, weights=sample.population[seen])
-    above = np.minimum(np.searchsorted(at, score[sample.labelled]), len(at) - 1)
-    w = prior * np.bincount(above, weights=sample.positive[sample.labelled], minlength=len(at))
+    above = np.minimum(np.searchsorted(at, score[sample.labeled]), len(at) - 1)
+    w = prior * np.bincount(above, weights=sample.positive[sample.labeled], minlength=len(at))
     regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
     return cast(Calibrator, regression.fit(at, w / u, sample_weight=u))
 
 
 def fit_sigmoid(score: Array, sample: PUSample, prior: float) -> Calibrator:
     """The sigmoid of least PU log-loss; convex, and finite by a wide normal prior on its slope."""
-    centre = sample.of_population(score)
-    spread = np.sqrt(sample.of_population((score - centre) ** 2)) or 1.0
-    z = (score - centre) / spread
+    center = sample.of_population(score)
+    spread = np.sqrt(sample.of_population((score - center) ** 2)) or 1.0
+    z = (score - center) / spread
     z_positive = prior * sample.of_positives(z)
     penalty = 1 / (SLOPE_SCALE**2 * np.count_nonzero(sample.positive))
 
@@ -107,17 +107,17 @@ def fit_sigmoid(score: Array, sample: PUSample, prior: float) -> Calibrator:
         options={"ftol": 1e-12, "gtol": 1e-8},
     )
     a, b = best.x
-    return Sigmoid(float(a / spread), float(b - a * centre / spread))
+    return Sigmoid(float(a / spread), float(b - a * center / spread))
 
 
 METHODS = {"isotonic": fit_isotonic, "sigmoid": fit_sigmoid}
 
 
 class PUCalibratedClassifier(EverydayMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Probabilities of being positive, from labelled and unlabelled rows.
+    """Probabilities of being positive, from labeled and unlabeled rows.
 
     scikit-learn's ``CalibratedClassifierCV`` on PU labels gives the probability of being
-    *labelled*. This class gives that of the class, by minimising PU estimates of the Brier score or
+    *labeled*. This class gives that of the class, by minimizing PU estimates of the Brier score or
     the log-loss on rows that the estimator has not been fitted to.
 
     Parameters
@@ -127,10 +127,10 @@ class PUCalibratedClassifier(EverydayMixin, ClassifierMixin, MetaEstimatorMixin,
         ``voting="soft"`` with some ``min_samples_leaf`` gives the finest scores.
     method : {"sigmoid", "isotonic"}, default="sigmoid"
         "sigmoid" is a map with two parameters, "isotonic" any increasing one, which also follows
-        chance. On MNIST and Covertype with 1,000 labelled rows and soft votes the first was better
+        chance. On MNIST and Covertype with 1,000 labeled rows and soft votes the first was better
         throughout: calibration errors of 0.017 to 0.023, against 0.018 to 0.036, and 0.026 to 0.111
         without calibration (``benchmarks/results/calibration.md``). Try the second where many rows
-        are labelled, or where the scores are far from a sigmoid.
+        are labeled, or where the scores are far from a sigmoid.
     cv : int, splitter, "oob" or "prefit", default=5
         Where scores of unseen rows come from. "oob": the out-of-bag decisions of a forest with
         ``oob_score=True``; one fit is enough, so this is the way for forests. A number or a
@@ -161,7 +161,7 @@ class PUCalibratedClassifier(EverydayMixin, ClassifierMixin, MetaEstimatorMixin,
 
     Notes
     -----
-    Labelled rows that stand among the unlabelled ones again must not be learnt from while their
+    Labeled rows that stand among the unlabeled ones again must not be learned from while their
     copies are scored: use ``cv=PUStratifiedKFold(group_copies=True)`` for such data, not "oob".
 
     Examples
@@ -170,7 +170,7 @@ class PUCalibratedClassifier(EverydayMixin, ClassifierMixin, MetaEstimatorMixin,
     >>> from puforest import PURandomForestClassifier
     >>> from puforest.calibration import PUCalibratedClassifier
     >>> X, X_new = np.random.default_rng(0).normal(size=(2, 4000, 2))
-    >>> X[:1000] += 1  # positives, of whom the first 500 are labelled
+    >>> X[:1000] += 1  # positives, of whom the first 500 are labeled
     >>> y = np.repeat([1, 0], [500, 3500])
     >>> forest = PURandomForestClassifier(
     ...     prior=1 / 7, voting="soft", min_samples_leaf=20, oob_score=True, random_state=0
@@ -214,11 +214,11 @@ class PUCalibratedClassifier(EverydayMixin, ClassifierMixin, MetaEstimatorMixin,
         X : array-like of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Two values: the larger marks labelled positives, the smaller unlabelled rows.
+            Two values: the larger marks labeled positives, the smaller unlabeled rows.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows, for the estimator and the map.
         propensity : array-like of shape (n_samples,), optional
-            Probability of each labelled row to be labelled, given that it is positive, for both.
+            Probability of each labeled row to be labeled, given that it is positive, for both.
 
         Returns
         -------
@@ -239,7 +239,7 @@ class PUCalibratedClassifier(EverydayMixin, ClassifierMixin, MetaEstimatorMixin,
             sample, score = among(sample, judged), score[judged]
         if sample.of_positives(score) <= sample.of_population(score):
             warnings.warn(
-                "labelled rows score no higher than others: the estimator has learnt nothing, and "
+                "labeled rows score no higher than others: the estimator has learned nothing, and "
                 f"all probabilities come out near the prior, {prior:g}",
                 stacklevel=3,  # the caller of fit
             )
@@ -295,7 +295,7 @@ class PUCalibratedClassifier(EverydayMixin, ClassifierMixin, MetaEstimatorMixin,
         prior = known_prior(estimator) if self.prior is None else self.prior
         if prior is None:
             raise ValueError(
-                f"prior=None: {type(estimator).__name__} takes unlabelled rows for negatives, and "
+                f"prior=None: {type(estimator).__name__} takes unlabeled rows for negatives, and "
                 "knows no share of positives among them. Give the prior, for example prior=0.3."
             )
         return prior

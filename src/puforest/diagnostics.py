@@ -1,7 +1,7 @@
-"""A test of whether the labelled positives were chosen completely at random.
+"""A test of whether the labeled positives were chosen completely at random.
 
-If every positive is labelled with the same probability c, then no region of the feature space
-can have more than a share c of its rows labelled, since at most all of its rows are positive. In a
+If every positive is labeled with the same probability c, then no region of the feature space
+can have more than a share c of its rows labeled, since at most all of its rows are positive. In a
 single training set ``c = n_p / (n π)``. Case-control data are one training set as well, of which
 ``n_p + π n_u`` rows are positive, so that ``c = n_p / (n_p + π n_u)``.
 
@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 from sklearn.utils.validation import check_consistent_length
 
 from puforest import _validation as check
-from puforest._copies import labelled_copies
+from puforest._copies import labeled_copies
 from puforest._matrix import matrix
 from puforest._sample import pu_sample
 from puforest.forest import PURandomForestClassifier
@@ -29,7 +29,7 @@ __all__ = ["ScarTest", "scar_test"]
 
 Array = NDArray[np.float64]
 
-# Fewer rows, or fewer labelled ones, say nothing about a share.
+# Fewer rows, or fewer labeled ones, say nothing about a share.
 LEAST_ROWS = 20
 LEAST_TREES = 40  # with which one row in a hundred million is in all bootstrap samples
 LEAF_SIZE = 5
@@ -44,13 +44,13 @@ class ScarTest:
     Attributes
     ----------
     statistic : float
-        How many standard deviations the labelled rows of the region are above what is allowed.
+        How many standard deviations the labeled rows of the region are above what is allowed.
     p_value : float
-        Probability of such a statistic if positives are labelled completely at random.
+        Probability of such a statistic if positives are labeled completely at random.
     allowed_frequency : float
-        Share of labelled rows, among those looked at, that no region can exceed then.
+        Share of labeled rows, among those looked at, that no region can exceed then.
     region_frequency : float
-        Share of labelled rows in the region where it is most above that.
+        Share of labeled rows in the region where it is most above that.
     region : ndarray of int
         The rows of that region.
     features : list of str
@@ -77,7 +77,7 @@ class ScarTest:
         """What the numbers mean, in words."""
         found = (
             f"Of the {len(self.region)} rows that stand out most, {self.region_frequency:.0%} are "
-            f"labelled, and {self.allowed_frequency:.0%} would be allowed (p = {self.p_value:.3g})."
+            f"labeled, and {self.allowed_frequency:.0%} would be allowed (p = {self.p_value:.3g})."
         )
         if len(self.simulated) < 1 / SIGNIFICANT - 1 and (self.simulated < self.statistic).all():
             return (
@@ -112,10 +112,10 @@ def scar_test(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> ScarTest:
-    """Test whether the labelled positives may have been chosen completely at random.
+    """Test whether the labeled positives may have been chosen completely at random.
 
-    A forest learns to tell labelled rows from the others, and orders the rows by its out-of-bag
-    answers. Among the rows at the top, no more may be labelled than the prior allows. How far
+    A forest learns to tell labeled rows from the others, and orders the rows by its out-of-bag
+    answers. Among the rows at the top, no more may be labeled than the prior allows. How far
     chance alone goes beyond that is found by drawing labels completely at random, from posteriors
     that fit the data as well as such labels can, and learning again.
 
@@ -124,11 +124,11 @@ def scar_test(
     X : array-like of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,)
-        Two values, the larger for labelled rows.
+        Two values, the larger for labeled rows.
     prior : float
         Share of positives in the population. If it is too large, the test may reject as well.
     scenario : {"case-control", "single-training-set"}, default="case-control"
-        How the rows were drawn. Where labelled rows are among the unlabelled ones again, leave
+        How the rows were drawn. Where labeled rows are among the unlabeled ones again, leave
         those out and give "single-training-set": copies hide what is looked for.
     n_simulations : int, default=99
         Number of times that labels are drawn at random. No p-value is below
@@ -136,7 +136,7 @@ def scar_test(
     n_estimators : int, default=50
         Number of trees of each forest.
     max_samples : int or None, default=3000
-        If there are more rows, so many are drawn at random for the test, labelled ones up to
+        If there are more rows, so many are drawn at random for the test, labeled ones up to
         half of them; None takes all.
     n_jobs : int, optional
         Number of threads.
@@ -156,8 +156,8 @@ def scar_test(
     >>> X, y = X[::8], y[::8]
     >>> bruised = load_mushrooms().feature_names.index("bruises=t")
     >>> e = group_propensity(X[:, bruised], {0: 0.1, 1: 0.6})
-    >>> X, labelled = make_pu(X, y, propensity=e, scenario="single-training-set", random_state=0)
-    >>> test = scar_test(X, labelled, prior=y.mean(), scenario="single-training-set",
+    >>> X, labeled = make_pu(X, y, propensity=e, scenario="single-training-set", random_state=0)
+    >>> test = scar_test(X, labeled, prior=y.mean(), scenario="single-training-set",
     ...                  n_simulations=19, random_state=0)
     >>> test.p_value
     0.05
@@ -165,27 +165,27 @@ def scar_test(
     table = matrix(X)
     names, X = check.column_names(X, table.shape[1]), table
     sample = pu_sample(y, scenario=scenario)
-    check_consistent_length(X, sample.labelled)
+    check_consistent_length(X, sample.labeled)
     pi = sample.class_prior(prior)
     simulations = check.integer("n_simulations", n_simulations, 1)
     trees = check.integer("n_estimators", n_estimators, LEAST_TREES)
     rng = check.random_state(random_state)
 
-    # Positives among the unlabelled rows, of which some may be left out.
+    # Positives among the unlabeled rows, of which some may be left out.
     pi_u = (pi - sample.least_prior) / (1 - sample.least_prior)
     most = len(X) if max_samples is None else check.integer("max_samples", max_samples, 1)
-    rows = _some_rows(sample.labelled, most, rng)
-    X, labelled = X[rows], sample.labelled[rows]
-    n_labelled = np.count_nonzero(labelled)
-    if min(n_labelled, len(rows) - n_labelled) < LEAST_ROWS:
+    rows = _some_rows(sample.labeled, most, rng)
+    X, labeled = X[rows], sample.labeled[rows]
+    n_labeled = np.count_nonzero(labeled)
+    if min(n_labeled, len(rows) - n_labeled) < LEAST_ROWS:
         raise ValueError(
-            f"y: {n_labelled} labelled and {len(rows) - n_labelled} unlabelled rows are too few "
+            f"y: {n_labeled} labeled and {len(rows) - n_labeled} unlabeled rows are too few "
             f"for a test, which takes {LEAST_ROWS} of each: give more rows, or a larger max_samples"
         )
     if scenario == "case-control":
-        _warn_of_copies(X, labelled)
-    pi = (n_labelled + pi_u * (len(rows) - n_labelled)) / len(rows)
-    frequency = n_labelled / (len(rows) * pi)
+        _warn_of_copies(X, labeled)
+    pi = (n_labeled + pi_u * (len(rows) - n_labeled)) / len(rows)
+    frequency = n_labeled / (len(rows) * pi)
     if pi_u < 1e-9:
         raise ValueError(
             f"prior={prior:g} leaves no positive without a label: there is nothing to test"
@@ -204,8 +204,8 @@ def scar_test(
         ).fit(X, labels)
         return (1 + forest.oob_decision_function_) / 2, forest.feature_importances_
 
-    score, importance = learn(labelled)
-    statistic, region = _excess(score, labelled, pi)
+    score, importance = learn(labeled)
+    statistic, region = _excess(score, labeled, pi)
     posterior = _posterior(score, pi)
     simulated, importances = np.empty(simulations), np.empty((simulations, X.shape[1]))
     for i in range(simulations):
@@ -222,7 +222,7 @@ def scar_test(
         statistic=statistic,
         p_value=float((1 + np.count_nonzero(simulated >= statistic)) / (1 + simulations)),
         allowed_frequency=float(frequency),
-        region_frequency=float(labelled[region].mean()),
+        region_frequency=float(labeled[region].mean()),
         region=rows[region],
         features=[names[i] for i in strongest],
         feature_excess=excess,
@@ -231,41 +231,41 @@ def scar_test(
 
 
 def _some_rows(
-    labelled: NDArray[np.bool_], most: int, rng: np.random.RandomState
+    labeled: NDArray[np.bool_], most: int, rng: np.random.RandomState
 ) -> NDArray[np.intp]:
-    """Row numbers, as many as allowed: of labelled rows all, up to half of that number."""
-    n, n_labelled = len(labelled), int(np.count_nonzero(labelled))
+    """Row numbers, as many as allowed: of labeled rows all, up to half of that number."""
+    n, n_labeled = len(labeled), int(np.count_nonzero(labeled))
     if n <= most:
         return np.arange(n)
-    kept = min(n_labelled, max(most // 2, most - (n - n_labelled)))
-    groups = (np.flatnonzero(labelled), kept), (np.flatnonzero(~labelled), most - kept)
+    kept = min(n_labeled, max(most // 2, most - (n - n_labeled)))
+    groups = (np.flatnonzero(labeled), kept), (np.flatnonzero(~labeled), most - kept)
     return np.sort(np.concatenate([rng.choice(g, size, replace=False) for g, size in groups]))
 
 
-def _warn_of_copies(X: NDArray[Any], labelled: NDArray[np.bool_]) -> None:
-    copies, n_labelled = labelled_copies(X, labelled), np.count_nonzero(labelled)
-    if copies > n_labelled / 2:
+def _warn_of_copies(X: NDArray[Any], labeled: NDArray[np.bool_]) -> None:
+    copies, n_labeled = labeled_copies(X, labeled), np.count_nonzero(labeled)
+    if copies > n_labeled / 2:
         warnings.warn(
-            f"{copies} of the {n_labelled} labelled rows of X are among the unlabelled ones again. "
-            "The p-value is then too large, and the test may see nothing: leave those unlabelled "
+            f"{copies} of the {n_labeled} labeled rows of X are among the unlabeled ones again. "
+            "The p-value is then too large, and the test may see nothing: leave those unlabeled "
             "rows out and give scenario='single-training-set'.",
             stacklevel=3,
         )
 
 
-def _excess(score: Array, labelled: NDArray[np.bool_], pi: float) -> tuple[float, NDArray[np.intp]]:
+def _excess(score: Array, labeled: NDArray[np.bool_], pi: float) -> tuple[float, NDArray[np.intp]]:
     """Largest excess of labels among the rows at the top of `score`, and these rows.
 
-    Of T rows at the top, at most a share c is expected to be labelled, with the variance
+    Of T rows at the top, at most a share c is expected to be labeled, with the variance
     T c (1 - c) of a binomial distribution where all of them are positive.
     """
     # Labels drawn at random may be a few more than there are positives.
-    c = min(labelled.mean() / pi, 1 - 1 / len(labelled))
+    c = min(labeled.mean() / pi, 1 - 1 / len(labeled))
     order = np.argsort(-score, kind="stable")
     ends = np.append(np.diff(score[order]) < 0, True)
     ends[: LEAST_ROWS - 1] = False
     size = 1 + np.flatnonzero(ends)
-    z = (np.cumsum(labelled[order])[size - 1] - c * size) / np.sqrt(c * (1 - c) * size)
+    z = (np.cumsum(labeled[order])[size - 1] - c * size) / np.sqrt(c * (1 - c) * size)
     best = int(z.argmax())
     return float(z[best]), np.sort(order[: size[best]])
 

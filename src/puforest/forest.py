@@ -70,16 +70,14 @@ class PUForestClassifier(PUClassifier):
         params = super()._train_params(rows, n_features)
         params.n_threads = self._n_threads()
         replace = check.boolean("bootstrap", self.bootstrap)
-        labelled = check.number_of(
-            "max_samples", self.max_samples, rows.n_labelled, "labelled rows"
-        )
-        unlabelled = check.number_of(
-            "max_unlabeled", self.max_unlabeled, rows.n_unlabelled, "unlabelled rows"
+        labeled = check.number_of("max_samples", self.max_samples, rows.n_labeled, "labeled rows")
+        unlabeled = check.number_of(
+            "max_unlabeled", self.max_unlabeled, rows.n_unlabeled, "unlabeled rows"
         )
         every = self.max_samples is None and self.max_unlabeled is None
         together = replace and every and self.scenario == "single-training-set"
-        params.sampling = _core.Sampling(replace, together, labelled, unlabelled)
-        held_out = replace or labelled < rows.n_labelled or unlabelled < rows.n_unlabelled
+        params.sampling = _core.Sampling(replace, together, labeled, unlabeled)
+        held_out = replace or labeled < rows.n_labeled or unlabeled < rows.n_unlabeled
         if check.boolean("oob_score", self.oob_score) and not held_out:
             raise ValueError(
                 "oob_score=True needs trees that do not see every row: set bootstrap=True, "
@@ -132,7 +130,7 @@ class PUForestClassifier(PUClassifier):
     def _sample_sizes(self, rows: check.Rows) -> tuple[Any, ...]:
         """What decides which rows a tree sees, the seed aside."""
         asked = (self.scenario, self.bootstrap, self.max_samples, self.max_unlabeled)
-        return (*asked, rows.n_labelled, rows.n_unlabelled)
+        return (*asked, rows.n_labeled, rows.n_unlabeled)
 
     def _judge_held_out(
         self, X: NDArray[Any], rows: check.Rows, params: _core.TrainParams, masses: GroupMasses
@@ -140,7 +138,7 @@ class PUForestClassifier(PUClassifier):
         """Out-of-bag decisions and their zero-one risk."""
         share = self._forest.predictor(self.voting, X.dtype).mean_held_out(X, rows.native(), params)
         judged, positive = np.isfinite(share[rows.order]), share[rows.order] > 0.5
-        n = rows.n_labelled
+        n = rows.n_labeled
 
         def positive_share(weight: NDArray[np.float64], part: slice) -> float:
             among = weight * judged[part]
@@ -160,11 +158,11 @@ class PUForestClassifier(PUClassifier):
                 "have no out-of-bag answer; more trees leave out more rows",
                 stacklevel=5,
             )
-        labelled, unlabelled = slice(None, n), slice(n, None)
-        w_p = masses.labelled_p * positive_share(rows.positive_weight, labelled)
-        w_u = masses.labelled_u * positive_share(rows.labelled_weight, labelled)
-        w_u += masses.unlabelled_u * positive_share(rows.unlabelled_weight, unlabelled)
-        risk = classification_risk(w_p, w_u, prior=masses.labelled_p, risk=self.risk)
+        labeled, unlabeled = slice(None, n), slice(n, None)
+        w_p = masses.labeled_p * positive_share(rows.positive_weight, labeled)
+        w_u = masses.labeled_u * positive_share(rows.labeled_weight, labeled)
+        w_u += masses.unlabeled_u * positive_share(rows.unlabeled_weight, unlabeled)
+        risk = classification_risk(w_p, w_u, prior=masses.labeled_p, risk=self.risk)
         return decision, float(risk)
 
     def with_prior(self, prior: float) -> Self:
@@ -241,9 +239,9 @@ class PUForestClassifier(PUClassifier):
 
 @documented
 class PURandomForestClassifier(PUForestClassifier):
-    """A random forest for positive and unlabelled data.
+    """A random forest for positive and unlabeled data.
 
-    Each tree sees a bootstrap sample of the labelled and of the unlabelled rows, and takes the
+    Each tree sees a bootstrap sample of the labeled and of the unlabeled rows, and takes the
     best of all splits on a random choice of features at each node.
 
     Parameters
@@ -264,8 +262,8 @@ class PURandomForestClassifier(PUForestClassifier):
     >>> from puforest import PURandomForestClassifier
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X_pu, labelled = make_pu(X, y, n_labeled=1000, random_state=0)
-    >>> forest = PURandomForestClassifier(prior=y.mean(), random_state=0).fit(X_pu, labelled)
+    >>> X_pu, labeled = make_pu(X, y, n_labeled=1000, random_state=0)
+    >>> forest = PURandomForestClassifier(prior=y.mean(), random_state=0).fit(X_pu, labeled)
     >>> bool(forest.score(X, y) > 0.98)
     True
     """
@@ -323,7 +321,7 @@ class PURandomForestClassifier(PUForestClassifier):
 
 @documented
 class PUExtraTreesClassifier(PUForestClassifier):
-    """Extra trees for positive and unlabelled data: PU ET of the paper.
+    """Extra trees for positive and unlabeled data: PU ET of the paper.
 
     Each tree sees all rows (unless told otherwise), and takes the best of random splits on a
     random choice of features at each node.
@@ -351,8 +349,8 @@ class PUExtraTreesClassifier(PUForestClassifier):
     >>> from puforest import PUExtraTreesClassifier
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X_pu, labelled = make_pu(X, y, n_labeled=1000, random_state=0)
-    >>> forest = PUExtraTreesClassifier(prior=y.mean(), random_state=0).fit(X_pu, labelled)
+    >>> X_pu, labeled = make_pu(X, y, n_labeled=1000, random_state=0)
+    >>> forest = PUExtraTreesClassifier(prior=y.mean(), random_state=0).fit(X_pu, labeled)
     >>> bool(forest.score(X, y) > 0.98)
     True
     """

@@ -209,7 +209,7 @@ def minimum_risk(
 def posterior(w_p: ArrayLike, w_u: ArrayLike) -> Array:
     """Share of positives at a node, ``w_p / w_u``, kept within [0, 1].
 
-    A node without unlabelled mass is taken as positive.
+    A node without unlabeled mass is taken as positive.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 Every row brings two weights, and the masses of a node are their sums over its rows:
 
 ===================  ====================  ==================  ================
-scenario             labelled row          unlabelled row      known negative
+scenario             labeled row          unlabeled row      known negative
 ===================  ====================  ==================  ================
 case-control         (π / n_p, 0)          (0, 1 / n_u)
 single-training-set  (π / n_p, 1 / n)      (0, 1 / n)
@@ -11,7 +11,7 @@ PN                   (π / n_p, π / n_p)                        (0, (1-π) / n_
 ===================  ====================  ==================  ================
 
 Sample weights turn the counts into sums of weights. Propensities, the probabilities with which
-positives like this one get labelled, divide the first weight of a labelled row. Within a group
+positives like this one get labeled, divide the first weight of a labeled row. Within a group
 the weights are thus fixed up to a factor, and three totals say everything: `GroupMasses`.
 """
 
@@ -29,21 +29,21 @@ SCENARIOS = ("case-control", "single-training-set")
 
 @dataclass(frozen=True)
 class GroupMasses:
-    """Masses of all labelled and of all unlabelled rows.
+    """Masses of all labeled and of all unlabeled rows.
 
     Attributes
     ----------
-    labelled_p : float
-        Positive mass of the labelled rows: the class prior.
-    labelled_u : float
+    labeled_p : float
+        Positive mass of the labeled rows: the class prior.
+    labeled_u : float
         Their share of the population.
-    unlabelled_u : float
-        The share of the unlabelled rows (with ``risk="pn"``: of the negatives) of it.
+    unlabeled_u : float
+        The share of the unlabeled rows (with ``risk="pn"``: of the negatives) of it.
     """
 
-    labelled_p: float
-    labelled_u: float
-    unlabelled_u: float
+    labeled_p: float
+    labeled_u: float
+    unlabeled_u: float
 
 
 def group_masses(
@@ -51,8 +51,8 @@ def group_masses(
     risk: str,
     scenario: str,
     prior: float | None,
-    labelled: NDArray[np.float64],
-    unlabelled: NDArray[np.float64],
+    labeled: NDArray[np.float64],
+    unlabeled: NDArray[np.float64],
     propensity: NDArray[np.float64] | None = None,
 ) -> GroupMasses:
     """Masses of the two groups of rows.
@@ -60,16 +60,16 @@ def group_masses(
     Parameters
     ----------
     risk : {"nnpu", "upu", "pn"}
-        Risk estimator; "pn" takes the unlabelled rows as negatives.
+        Risk estimator; "pn" takes the unlabeled rows as negatives.
     scenario : {"case-control", "single-training-set"}
         How the rows were drawn.
     prior : float or None
         Share of positives in the population. None is the class frequency with ``risk="pn"``,
         and the sum of the inverse propensities where there are propensities.
-    labelled, unlabelled : ndarray
+    labeled, unlabeled : ndarray
         Sample weights of the rows of each group.
     propensity : ndarray, optional
-        Probability of each labelled row to be labelled, given that it is positive.
+        Probability of each labeled row to be labeled, given that it is positive.
 
     Returns
     -------
@@ -78,28 +78,28 @@ def group_masses(
     Examples
     --------
     >>> group_masses(risk="nnpu", scenario="single-training-set", prior=0.4,
-    ...              labelled=np.ones(20), unlabelled=np.ones(80))
-    GroupMasses(labelled_p=0.4, labelled_u=0.2, unlabelled_u=0.8)
+    ...              labeled=np.ones(20), unlabeled=np.ones(80))
+    GroupMasses(labeled_p=0.4, labeled_u=0.2, unlabeled_u=0.8)
     """
-    share = float(labelled.sum() / (labelled.sum() + unlabelled.sum()))
+    share = float(labeled.sum() / (labeled.sum() + unlabeled.sum()))
     if risk == "pn":
         prior = _prior_from_weights(share) if prior is None else prior
         return GroupMasses(prior, prior, 1 - prior)
     if prior is None:
-        prior = _prior_from_propensity(scenario, labelled, unlabelled, propensity)
+        prior = _prior_from_propensity(scenario, labeled, unlabeled, propensity)
     if scenario == "case-control":
         return GroupMasses(prior, 0.0, 1.0)
     require_possible(prior, share)
     return GroupMasses(prior, share, 1 - share)
 
 
-def require_possible(prior: float, labelled_share: float) -> None:
-    """Refuse a prior below the share of a single training set that is labelled."""
-    if prior < labelled_share:
+def require_possible(prior: float, labeled_share: float) -> None:
+    """Refuse a prior below the share of a single training set that is labeled."""
+    if prior < labeled_share:
         raise ValueError(
             f"prior={prior:g} is impossible with scenario='single-training-set': "
-            f"{labelled_share:g} of the rows are labelled, and those alone are positive. Give a "
-            "larger prior, or scenario='case-control' if the labelled rows were collected "
+            f"{labeled_share:g} of the rows are labeled, and those alone are positive. Give a "
+            "larger prior, or scenario='case-control' if the labeled rows were collected "
             "separately."
         )
 
@@ -115,14 +115,14 @@ def _prior_from_weights(share: float) -> float:
 
 def _prior_from_propensity(
     scenario: str,
-    labelled: NDArray[np.float64],
-    unlabelled: NDArray[np.float64],
+    labeled: NDArray[np.float64],
+    unlabeled: NDArray[np.float64],
     propensity: NDArray[np.float64] | None,
 ) -> float:
     if propensity is None:
         raise ValueError(
             "prior=None: the share of positives in the population is needed to learn from "
-            "unlabelled rows. Give it, for example prior=0.3, or estimate it with "
+            "unlabeled rows. Give it, for example prior=0.3, or estimate it with "
             "puforest.prior.estimate_prior."
         )
     if scenario == "case-control":
@@ -130,15 +130,15 @@ def _prior_from_propensity(
             "prior=None: propensities reveal the prior only with scenario='single-training-set'. "
             "With scenario='case-control' give the prior too, for example prior=0.3."
         )
-    prior = float((labelled / propensity).sum() / (labelled.sum() + unlabelled.sum()))
+    prior = float((labeled / propensity).sum() / (labeled.sum() + unlabeled.sum()))
     if prior <= check.TINY:
         raise ValueError(
-            f"sample_weight and propensity: the labelled rows stand for {prior:g} of the "
+            f"sample_weight and propensity: the labeled rows stand for {prior:g} of the "
             "population, which is too extreme for a class prior. Give prior, or other weights."
         )
     if prior >= 1:
         raise ValueError(
-            f"propensity: the labelled rows stand for {prior:.3g} times as many positives as there "
+            f"propensity: the labeled rows stand for {prior:.3g} times as many positives as there "
             "are rows. The propensities are too small for this data."
         )
     return prior

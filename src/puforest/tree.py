@@ -49,9 +49,9 @@ class SingleTree(PUClassifier):
 
 @documented
 class PUDecisionTreeClassifier(SingleTree):
-    """A tree of optimal splits for positive and unlabelled data.
+    """A tree of optimal splits for positive and unlabeled data.
 
-    At each node all midpoints between neighbouring values of the features tried are
+    At each node all midpoints between neighboring values of the features tried are
     candidates, and the one that reduces the risk most is taken.
 
     Parameters
@@ -112,7 +112,7 @@ class PUDecisionTreeClassifier(SingleTree):
 
 @documented
 class PUExtraTreeClassifier(SingleTree):
-    """A tree of random splits for positive and unlabelled data.
+    """A tree of random splits for positive and unlabeled data.
 
     At each node random thresholds between the least and the greatest value there are
     candidates, and the one that reduces the risk most is taken.

@@ -59,9 +59,9 @@ def write_inputs(folder: Path, n: int = 2000) -> None:
     rng = np.random.default_rng(0)
     y = rng.random(n) < 0.4
     X = rng.normal(size=(n, 8)) + y[:, None] * (np.arange(8) < 3)
-    labelled = (y & (rng.random(n) < 0.5)).astype(int)
+    labeled = (y & (rng.random(n) < 0.5)).astype(int)
     names = [f"feature {i}" for i in range(8)]
-    table = pa.table([labelled, *X.T.copy()], names=["y", *names])
+    table = pa.table([labeled, *X.T.copy()], names=["y", *names])
     pyarrow.csv.write_csv(table, folder / "rows.csv")
     fit = next(command for command in COMMANDS if command.name == "fit")
     arguments = [*fit.arguments(folder, folder), "--no-quality", "-q"]

@@ -35,23 +35,23 @@ def originals():
     rng = np.random.default_rng(0)
     y = rng.random(300) < 0.4
     X = rng.normal(size=(300, 4)) + 1.5 * y[:, None]
-    labelled = (y & (rng.random(300) < 0.5)).astype(int)
+    labeled = (y & (rng.random(300) < 0.5)).astype(int)
     small = {"n_estimators": 5, "max_depth": 4, "random_state": 0}
     oob = {"oob_score": True, "n_estimators": 20, "max_depth": 2, "random_state": 0}
     forest = PURandomForestClassifier(0.5, voting="soft", **oob)
     named = PURandomForestClassifier(**small)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PriorEstimatedWarning)
-        named.fit(X, labelled)
+        named.fit(X, labeled)
     named.feature_names_in_ = np.array(["width", "höhe", "", "d"], dtype=object)
     models = [
         named,
-        PUExtraTreesClassifier(0.5, **small).fit(X, np.array(["n", "p"])[labelled]),
-        PUDecisionTreeClassifier(0.5, voting="soft", max_depth=4).fit(X, labelled == 1),
-        PUExtraTreeClassifier(0.5, random_state=0, max_depth=3).fit(X, 2.0 * labelled - 1),
-        forest.fit(X, labelled),
-        PUCalibratedClassifier(forest, cv="oob").fit(X, labelled),
-        PUCalibratedClassifier(forest, cv="oob", method="isotonic").fit(X, labelled),
+        PUExtraTreesClassifier(0.5, **small).fit(X, np.array(["n", "p"])[labeled]),
+        PUDecisionTreeClassifier(0.5, voting="soft", max_depth=4).fit(X, labeled == 1),
+        PUExtraTreeClassifier(0.5, random_state=0, max_depth=3).fit(X, 2.0 * labeled - 1),
+        forest.fit(X, labeled),
+        PUCalibratedClassifier(forest, cv="oob").fit(X, labeled),
+        PUCalibratedClassifier(forest, cv="oob", method="isotonic").fit(X, labeled),
     ]
     return [Original(content_of(model), ".puf") for model in models]
 

@@ -47,7 +47,7 @@ def judge(path, options, rng):
             return "read by fit"  # pyarrow looks at some parts of a file only in small batches
         raise AssertionError(f"fit reads what predict refuses: {error.__cause__}") from error
     np.testing.assert_array_equal(X, fitted.X.astype(np.float64))
-    np.testing.assert_array_equal(fitted.rule.apply(labels), fitted.labelled)
+    np.testing.assert_array_equal(fitted.rule.apply(labels), fitted.labeled)
     return "read"
 
 

@@ -38,9 +38,9 @@ public:
           params_(params),
           stop_(stop),
           key_(tree_key(params.seed, tree)),
-          sample_(draw_sample(params.sampling, key_, columns.n_labelled, columns.n_rows)),
-          root_rows_{std::span(sample_.rows).first(sample_.n_labelled),
-                     std::span(sample_.rows).subspan(sample_.n_labelled)},
+          sample_(draw_sample(params.sampling, key_, columns.n_labeled, columns.n_rows)),
+          root_rows_{std::span(sample_.rows).first(sample_.n_labeled),
+                     std::span(sample_.rows).subspan(sample_.n_labeled)},
           root_total_(weigh(root_rows_, 0)),
           context_{columns, params, root_total_.factors(params.masses)},
           splitter_(context_),
@@ -180,13 +180,13 @@ private:
 
     Stats weigh(const NodeRows& rows, std::uint32_t set) const {
         if constexpr (std::is_same_v<Stats, Counts>) {
-            return {static_cast<std::uint32_t>(rows.labelled.size()),
-                    static_cast<std::uint32_t>(rows.unlabelled.size())};
+            return {static_cast<std::uint32_t>(rows.labeled.size()),
+                    static_cast<std::uint32_t>(rows.unlabeled.size())};
         } else {
             Stats total;
             const RowWeights& weights = sets_[set]->weights();
-            for (const Row row : rows.labelled) total.add(row, true, weights);
-            for (const Row row : rows.unlabelled) total.add(row, false, weights);
+            for (const Row row : rows.labeled) total.add(row, true, weights);
+            for (const Row row : rows.unlabeled) total.add(row, false, weights);
             return total;
         }
     }

@@ -90,8 +90,8 @@ private:
 
 struct Columns {
     std::vector<Column> column;
-    std::vector<bool> varies;      // by column; small beside `column`, where millions are constant
-    std::uint32_t n_labelled = 0;  // positions [0, n_labelled) are the labelled rows
+    std::vector<bool> varies;     // by column; small beside `column`, where millions are constant
+    std::uint32_t n_labeled = 0;  // positions [0, n_labeled) are the labeled rows
     std::uint32_t n_rows = 0;
     const std::byte* by_row = nullptr;  // row_bytes a row, column j at column[j].offset()
     std::size_t row_bytes = 0;
@@ -102,10 +102,10 @@ struct Columns {
     std::unique_ptr<Arena> memory = std::make_unique<Arena>();  // of all codes
 };
 
-// Encode the rows `order` of `x`, whose first `n_labelled` are the labelled ones. All values
+// Encode the rows `order` of `x`, whose first `n_labeled` are the labeled ones. All values
 // must be finite.
 template <class Real>
-Columns encode(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labelled,
+Columns encode(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labeled,
                unsigned n_threads, const Poll& poll);
 
 }  // namespace puforest

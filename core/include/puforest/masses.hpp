@@ -1,7 +1,7 @@
 // What a set of rows weighs: counts, or sums of row weights.
 //
-// Split search needs three sums over the rows of a side: the labelled rows' positive weights,
-// the labelled rows' weights and the unlabelled rows' weights. With constant weights in each
+// Split search needs three sums over the rows of a side: the labeled rows' positive weights,
+// the labeled rows' weights and the unlabeled rows' weights. With constant weights in each
 // group all three are integer counts (Counts), exact and fast; otherwise they are sums of
 // doubles (Sums). Both offer the same operations, so everything above is written once.
 #pragma once
@@ -15,13 +15,13 @@ namespace puforest {
 
 // Per-row weights by row position, or null pointers for weights of one.
 struct RowWeights {
-    const double* positive = nullptr;  // labelled rows: sample weight / propensity
+    const double* positive = nullptr;  // labeled rows: sample weight / propensity
     const double* sample = nullptr;    // all rows: sample weight
 
     bool uniform() const { return sample == nullptr; }
 };
 
-// From sums to masses: W_p = p * positive, W_u = l * labelled + u * unlabelled.
+// From sums to masses: W_p = p * positive, W_u = l * labeled + u * unlabeled.
 struct MassFactors {
     double p;
     double l;
@@ -34,52 +34,52 @@ struct NodeMasses {
 };
 
 struct Counts {
-    std::uint32_t labelled = 0;
-    std::uint32_t unlabelled = 0;
+    std::uint32_t labeled = 0;
+    std::uint32_t unlabeled = 0;
 
-    void add(Row, bool is_labelled, const RowWeights&) {
-        labelled += is_labelled;
-        unlabelled += !is_labelled;
+    void add(Row, bool is_labeled, const RowWeights&) {
+        labeled += is_labeled;
+        unlabeled += !is_labeled;
     }
     Counts& operator+=(const Counts& other) {
-        labelled += other.labelled;
-        unlabelled += other.unlabelled;
+        labeled += other.labeled;
+        unlabeled += other.unlabeled;
         return *this;
     }
     // The rest of a whole, given one part of it.
     Counts rest(const Counts& part) const {
-        return {labelled - part.labelled, unlabelled - part.unlabelled};
+        return {labeled - part.labeled, unlabeled - part.unlabeled};
     }
-    std::uint32_t rows() const { return labelled + unlabelled; }
+    std::uint32_t rows() const { return labeled + unlabeled; }
     const Counts& counts() const { return *this; }
     NodeMasses masses(const MassFactors& f) const {
-        return {f.p * labelled, f.l * labelled + f.u * unlabelled};
+        return {f.p * labeled, f.l * labeled + f.u * unlabeled};
     }
     MassFactors factors(const GroupMasses& m) const {
-        return {m.labelled_p / labelled, m.labelled_u / labelled, m.unlabelled_u / unlabelled};
+        return {m.labeled_p / labeled, m.labeled_u / labeled, m.unlabeled_u / unlabeled};
     }
 };
 
 struct Sums {
     Counts count;
     double positive = 0;
-    double labelled = 0;
-    double unlabelled = 0;
+    double labeled = 0;
+    double unlabeled = 0;
 
-    void add(Row row, bool is_labelled, const RowWeights& w) {
-        count.add(row, is_labelled, w);
-        if (is_labelled) {
+    void add(Row row, bool is_labeled, const RowWeights& w) {
+        count.add(row, is_labeled, w);
+        if (is_labeled) {
             positive += w.positive[row];
-            labelled += w.sample[row];
+            labeled += w.sample[row];
         } else {
-            unlabelled += w.sample[row];
+            unlabeled += w.sample[row];
         }
     }
     Sums& operator+=(const Sums& other) {
         count += other.count;
         positive += other.positive;
-        labelled += other.labelled;
-        unlabelled += other.unlabelled;
+        labeled += other.labeled;
+        unlabeled += other.unlabeled;
         return *this;
     }
     // A group without rows weighs exactly nothing: the residue of the subtraction, however
@@ -87,20 +87,20 @@ struct Sums {
     Sums rest(const Sums& part) const {
         Sums r;
         r.count = count.rest(part.count);
-        if (r.count.labelled > 0) {
+        if (r.count.labeled > 0) {
             r.positive = positive - part.positive;
-            r.labelled = labelled - part.labelled;
+            r.labeled = labeled - part.labeled;
         }
-        if (r.count.unlabelled > 0) r.unlabelled = unlabelled - part.unlabelled;
+        if (r.count.unlabeled > 0) r.unlabeled = unlabeled - part.unlabeled;
         return r;
     }
     std::uint32_t rows() const { return count.rows(); }
     const Counts& counts() const { return count; }
     NodeMasses masses(const MassFactors& f) const {
-        return {f.p * positive, f.l * labelled + f.u * unlabelled};
+        return {f.p * positive, f.l * labeled + f.u * unlabeled};
     }
     MassFactors factors(const GroupMasses& m) const {
-        return {m.labelled_p / positive, m.labelled_u / labelled, m.unlabelled_u / unlabelled};
+        return {m.labeled_p / positive, m.labeled_u / labeled, m.unlabeled_u / unlabeled};
     }
 };
 

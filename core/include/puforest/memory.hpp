@@ -27,7 +27,7 @@ inline constexpr std::size_t round_up(std::size_t n, std::size_t unit) {
     return (n + unit - 1) / unit * unit;
 }
 
-// Uninitialised memory aligned to a cache line; from 2 MiB on in pages of that size where the
+// Uninitialized memory aligned to a cache line; from 2 MiB on in pages of that size where the
 // system has them: reads all over a table then find its few pages in the processor's table of
 // pages, which holds too few of the usual 4 KiB.
 inline Memory allocate(std::size_t bytes) {
@@ -46,7 +46,7 @@ inline Memory allocate(std::size_t bytes) {
 // Hands out parts of large chunks of memory. Safe to call from several threads.
 class Arena {
 public:
-    // Uninitialised memory, aligned to a cache line, for as long as the arena lives. Its last
+    // Uninitialized memory, aligned to a cache line, for as long as the arena lives. Its last
     // line may be read to the end.
     std::byte* take(std::size_t bytes) {
         bytes = round_up(bytes, kCacheLine);

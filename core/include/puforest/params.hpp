@@ -23,9 +23,9 @@ enum class Thresholds { Random, Optimal };
 // The mass that each group of rows brings to the root of every tree. Whatever rows a tree
 // sees, their weights are scaled so that these totals hold.
 struct GroupMasses {
-    double labelled_p = 0;    // W_p of the labelled rows
-    double labelled_u = 0;    // W_u of the labelled rows (0 in the case-control scenario)
-    double unlabelled_u = 0;  // W_u of the unlabelled rows
+    double labeled_p = 0;    // W_p of the labeled rows
+    double labeled_u = 0;    // W_u of the labeled rows (0 in the case-control scenario)
+    double unlabeled_u = 0;  // W_u of the unlabeled rows
 };
 
 // Which rows a tree sees. Each group is drawn on its own unless `together` is set: then all
@@ -33,8 +33,8 @@ struct GroupMasses {
 struct Sampling {
     bool replace = false;
     bool together = false;
-    std::uint32_t labelled = 0;    // rows to draw; ignored when together
-    std::uint32_t unlabelled = 0;  // rows to draw; ignored when together
+    std::uint32_t labeled = 0;    // rows to draw; ignored when together
+    std::uint32_t unlabeled = 0;  // rows to draw; ignored when together
 };
 
 struct TrainParams {

@@ -18,8 +18,8 @@ public:
     std::pair<NodeRows, NodeRows> apply(const Workset& set, const NodeRows& rows, FeatureId feature,
                                         Code code) {
         return set.visit(feature, [&](const auto* codes) {
-            const auto [left_l, right_l] = divide(rows.labelled, codes, code);
-            const auto [left_u, right_u] = divide(rows.unlabelled, codes, code);
+            const auto [left_l, right_l] = divide(rows.labeled, codes, code);
+            const auto [left_u, right_u] = divide(rows.unlabeled, codes, code);
             return std::pair<NodeRows, NodeRows>{{left_l, left_u}, {right_l, right_u}};
         });
     }

@@ -41,8 +41,8 @@ public:
                 const Poll& poll) const;
 
     // out[i] = mean answer for row i of the trees that did not see it while growing; NaN where
-    // all did. `order`, `n_labelled` and the sampling are those of the fit.
-    void mean_held_out(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labelled,
+    // all did. `order`, `n_labeled` and the sampling are those of the fit.
+    void mean_held_out(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labeled,
                        const TrainParams& params, double* out, const Poll& poll) const;
 
 private:

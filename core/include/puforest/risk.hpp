@@ -4,7 +4,7 @@
 //     R(v) = W_p l(v) + W_n l(-v)
 // with l the loss as a function of the margin. R* = min over v, in closed form:
 //   mixed(p, n)   for p > 0 and n > 0;
-//   excess(p, n)  for n < 0, which happens only to the unbiased estimator (uPU): the labelled
+//   excess(p, n)  for n < 0, which happens only to the unbiased estimator (uPU): the labeled
 //                 rows claim more positives than there are rows.
 // R* is 0 where W_n = 0 or W_p = 0 < W_n: one sign has no mass to lose. The non-negative
 // estimator (nnPU) replaces W_n by max(0, W_n), so there only `mixed` remains.

@@ -11,7 +11,7 @@ namespace puforest {
 
 inline constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ull;
 
-// The finaliser of SplitMix64: a bijection on 64 bits that leaves no visible structure.
+// The finalizer of SplitMix64: a bijection on 64 bits that leaves no visible structure.
 inline std::uint64_t mix(std::uint64_t z) {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;

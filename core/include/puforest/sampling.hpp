@@ -11,25 +11,24 @@
 
 namespace puforest {
 
-// Row positions in ascending order, a row drawn twice standing twice. The first n_labelled are
-// labelled. Both groups have at least one row.
+// Row positions in ascending order, a row drawn twice standing twice. The first n_labeled are
+// labeled. Both groups have at least one row.
 struct Sample {
     std::vector<Row> rows;
-    std::uint32_t n_labelled = 0;
+    std::uint32_t n_labeled = 0;
 };
 
-inline bool sees_every_row(const Sampling& s, std::uint32_t n_labelled, std::uint32_t n_rows) {
-    return !s.replace && !s.together && s.labelled == n_labelled &&
-           s.unlabelled == n_rows - n_labelled;
+inline bool sees_every_row(const Sampling& s, std::uint32_t n_labeled, std::uint32_t n_rows) {
+    return !s.replace && !s.together && s.labeled == n_labeled && s.unlabeled == n_rows - n_labeled;
 }
 
-// Throws std::invalid_argument unless `order` names rows of an X of `x_rows` rows, labelled and
-// unlabelled ones, and the sampling can be drawn from them.
-void check_rows(std::span<const Row> order, std::uint32_t n_labelled, std::size_t x_rows,
+// Throws std::invalid_argument unless `order` names rows of an X of `x_rows` rows, labeled and
+// unlabeled ones, and the sampling can be drawn from them.
+void check_rows(std::span<const Row> order, std::uint32_t n_labeled, std::size_t x_rows,
                 const Sampling& sampling);
 
 // The sample of the tree with this key; the same whenever it is asked for.
-Sample draw_sample(const Sampling& sampling, std::uint64_t key, std::uint32_t n_labelled,
+Sample draw_sample(const Sampling& sampling, std::uint64_t key, std::uint32_t n_labeled,
                    std::uint32_t n_rows);
 
 }  // namespace puforest

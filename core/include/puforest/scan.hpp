@@ -33,12 +33,12 @@ struct Cuts {
 };
 
 // The codes of the node's rows: the whole column of the workset under a mask, or a buffer of
-// just those rows without one. Those of labelled rows come before `unlabelled_begin`.
+// just those rows without one. Those of labeled rows come before `unlabeled_begin`.
 template <class CodeType>
 struct NodeCodes {
     const CodeType* codes;
     const std::uint8_t* mask;
-    std::size_t unlabelled_begin;
+    std::size_t unlabeled_begin;
     std::size_t size;
 };
 
@@ -84,11 +84,11 @@ public:
                 return here.mask ? loops.masked_count(codes, here.mask + begin, end - begin, code)
                                  : loops.count(codes, end - begin, code);
             };
-            return {count(0, here.unlabelled_begin), count(here.unlabelled_begin, here.size)};
+            return {count(0, here.unlabeled_begin), count(here.unlabeled_begin, here.size)};
         } else {
             Stats left;
-            for_each_row([&](std::size_t i, Row row, bool labelled) {
-                if (here.codes[i] <= code) left.add(row, labelled, set_->weights());
+            for_each_row([&](std::size_t i, Row row, bool labeled) {
+                if (here.codes[i] <= code) left.add(row, labeled, set_->weights());
             });
             return left;
         }
@@ -102,18 +102,18 @@ public:
 private:
     void make_mask() {
         mask_.assign(set_->extent(), 0);
-        for (const Row row : rows_.labelled) mask_[row] = 255;
-        for (const Row row : rows_.unlabelled) mask_[row] = 255;
+        for (const Row row : rows_.labeled) mask_[row] = 255;
+        for (const Row row : rows_.unlabeled) mask_[row] = 255;
     }
 
     template <class CodeType>
     PUFOREST_INLINE NodeCodes<CodeType> fetch(const CodeType* column) {
-        if (masked_) return {column, mask_.data(), set_->unlabelled_begin(), set_->extent()};
+        if (masked_) return {column, mask_.data(), set_->unlabeled_begin(), set_->extent()};
         const std::size_t n = rows_.size();
         if (buffer_.size() < n * sizeof(CodeType)) buffer_.resize(n * sizeof(CodeType));
         auto* const codes = reinterpret_cast<CodeType*>(buffer_.data());
         for_each_row([&](std::size_t i, Row row, bool) { codes[i] = column[row]; });
-        return {codes, nullptr, rows_.labelled.size(), n};
+        return {codes, nullptr, rows_.labeled.size(), n};
     }
 
     template <class CodeType>
@@ -153,9 +153,9 @@ private:
         const bool dense = n_bins <= rows_.size();
         const std::size_t n_words = (n_bins + 63) / 64;
         if (marks_.size() < n_words) marks_.resize(n_words);
-        for_each_row([&](std::size_t i, Row row, bool labelled) {
+        for_each_row([&](std::size_t i, Row row, bool labeled) {
             const std::size_t bin = here[i] - low;
-            bins_[bin].add(row, labelled, set_->weights());
+            bins_[bin].add(row, labeled, set_->weights());
             if (!dense) marks_[bin / 64] |= std::uint64_t{1} << bin % 64;
         });
         const auto empty = [&](std::size_t bin) {
@@ -184,13 +184,13 @@ private:
             sorted_.push_back(std::uint64_t{here[i]} << 32 | i);
         }
         std::sort(sorted_.begin(), sorted_.end());
-        const std::size_t n_labelled = rows_.labelled.size();
+        const std::size_t n_labeled = rows_.labeled.size();
         for (const std::uint64_t item : sorted_) {
             const auto code = static_cast<Code>(item >> 32);
             const std::size_t i = item & 0xffffffffu;
-            const bool labelled = i < n_labelled;
+            const bool labeled = i < n_labeled;
             Stats one;
-            one.add(labelled ? rows_.labelled[i] : rows_.unlabelled[i - n_labelled], labelled,
+            one.add(labeled ? rows_.labeled[i] : rows_.unlabeled[i - n_labeled], labeled,
                     set_->weights());
             add_cut_before(code, one);
         }
@@ -215,11 +215,11 @@ private:
             }
             return bins[0];
         };
-        const auto labelled = count(rows_.labelled);
-        const auto unlabelled = count(rows_.unlabelled);
-        reserve_cuts(labelled.size());
-        for (Code code = 0; code < labelled.size(); ++code) {
-            const Counts here{labelled[code], unlabelled[code]};
+        const auto labeled = count(rows_.labeled);
+        const auto unlabeled = count(rows_.unlabeled);
+        reserve_cuts(labeled.size());
+        for (Code code = 0; code < labeled.size(); ++code) {
+            const Counts here{labeled[code], unlabeled[code]};
             if (here.rows() > 0) add_cut_before(code, here);
         }
     }
@@ -240,13 +240,13 @@ private:
         last_code_ = code;
     }
 
-    // use(position in the node, row, is labelled)
+    // use(position in the node, row, is labeled)
     template <class Use>
     PUFOREST_INLINE void for_each_row(Use&& use) const {
-        const std::size_t n_labelled = rows_.labelled.size();
-        for (std::size_t i = 0; i < n_labelled; ++i) use(i, rows_.labelled[i], true);
-        for (std::size_t i = 0; i < rows_.unlabelled.size(); ++i) {
-            use(n_labelled + i, rows_.unlabelled[i], false);
+        const std::size_t n_labeled = rows_.labeled.size();
+        for (std::size_t i = 0; i < n_labeled; ++i) use(i, rows_.labeled[i], true);
+        for (std::size_t i = 0; i < rows_.unlabeled.size(); ++i) {
+            use(n_labeled + i, rows_.unlabeled[i], false);
         }
     }
 

@@ -12,10 +12,10 @@
 
 namespace puforest {
 
-// Rows `order` of `x`, the first `n_labelled` of them labelled; `weights` go by position in
+// Rows `order` of `x`, the first `n_labeled` of them labeled; `weights` go by position in
 // `order`. Throws std::invalid_argument where the sizes do not fit together.
 template <class Real>
-std::vector<Tree> train(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labelled,
+std::vector<Tree> train(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labeled,
                         const RowWeights& weights, const TrainParams& params, const Poll& poll);
 
 }  // namespace puforest

@@ -16,7 +16,7 @@ struct Tree {
     std::vector<double> threshold;      // x <= threshold goes left; 0 in a leaf
     std::vector<NodeId> left;           // left child, right = left + 1; kLeaf in a leaf
     std::vector<double> w_p, w_u;       // masses
-    std::vector<std::int32_t> n_labelled, n_unlabelled;
+    std::vector<std::int32_t> n_labeled, n_unlabeled;
 
     NodeId size() const { return static_cast<NodeId>(feature.size()); }
 };
@@ -44,8 +44,8 @@ struct PackedTree {
             const NodeMasses masses = stats.masses(factors);
             tree.w_p.push_back(masses.w_p);
             tree.w_u.push_back(masses.w_u);
-            tree.n_labelled.push_back(static_cast<std::int32_t>(stats.counts().labelled));
-            tree.n_unlabelled.push_back(static_cast<std::int32_t>(stats.counts().unlabelled));
+            tree.n_labeled.push_back(static_cast<std::int32_t>(stats.counts().labeled));
+            tree.n_unlabeled.push_back(static_cast<std::int32_t>(stats.counts().unlabeled));
         }
         for (std::size_t j = 0; j < splits.size(); ++j) {
             const auto [node, feature, threshold] = splits[j];

@@ -6,7 +6,7 @@
 
 namespace puforest {
 
-using Row = std::uint32_t;  // a position in the row order: labelled rows first
+using Row = std::uint32_t;  // a position in the row order: labeled rows first
 using FeatureId = std::uint32_t;
 using Code = std::uint32_t;   // rank of a value among the distinct values of its column
 using NodeId = std::int32_t;  // index within one tree; the root is 0

@@ -23,12 +23,12 @@
 
 namespace puforest {
 
-// The rows of a node, labelled ones first, as positions in a workset.
+// The rows of a node, labeled ones first, as positions in a workset.
 struct NodeRows {
-    std::span<Row> labelled;
-    std::span<Row> unlabelled;
+    std::span<Row> labeled;
+    std::span<Row> unlabeled;
 
-    std::size_t size() const { return labelled.size() + unlabelled.size(); }
+    std::size_t size() const { return labeled.size() + unlabeled.size(); }
 };
 
 class Workset {
@@ -39,7 +39,7 @@ public:
           all_weights_(weights),
           weights_(weights),
           distinct_(distinct),
-          unlabelled_begin_(columns.n_labelled),
+          unlabeled_begin_(columns.n_labeled),
           extent_(columns.n_rows) {}
     Workset(const Workset&) = delete;
     Workset& operator=(const Workset&) = delete;
@@ -54,9 +54,9 @@ public:
         return extent_ > kSmall && n >= kFewest && n <= most_to_copy();
     }
 
-    // Labelled rows are at positions before `unlabelled_begin`, unlabelled ones at positions
+    // Labeled rows are at positions before `unlabeled_begin`, unlabeled ones at positions
     // from there to `extent`. Not every position need have a row.
-    std::size_t unlabelled_begin() const { return unlabelled_begin_; }
+    std::size_t unlabeled_begin() const { return unlabeled_begin_; }
     std::size_t extent() const { return extent_; }
 
     // Whether the rows of any node stand at positions of their own.
@@ -98,7 +98,7 @@ private:
     const RowWeights all_weights_;  // by row of the fit
     RowWeights weights_;
     bool distinct_;
-    std::size_t unlabelled_begin_;
+    std::size_t unlabeled_begin_;
     std::size_t extent_;
     std::size_t stride_ = 0;     // a column of bytes takes this many
     Memory memory_;              // column j at column[j].offset() * stride_; none: all rows

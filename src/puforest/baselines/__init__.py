@@ -1,6 +1,6 @@
-"""Other ways to learn from positive and unlabelled data, to compare the forests with.
+"""Other ways to learn from positive and unlabeled data, to compare the forests with.
 
-All are scikit-learn classifiers for PU labels: two values, the larger for labelled positives. The
+All are scikit-learn classifiers for PU labels: two values, the larger for labeled positives. The
 upper bound for what trees can reach is no class of its own: it is
 ``PUExtraTreesClassifier(risk="pn")`` fitted to the true classes.
 

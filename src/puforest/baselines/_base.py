@@ -125,17 +125,17 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
 # Priors
 
 
-def unlabelled_share(sample: PUSample, prior: float) -> float:
-    """Share of positives among the unlabelled rows."""
+def unlabeled_share(sample: PUSample, prior: float) -> float:
+    """Share of positives among the unlabeled rows."""
     known = sample.least_prior
     return (prior - known) / (1 - known)
 
 
 def label_frequency(sample: PUSample, prior: float) -> float:
-    """Share of the positives of all rows of the data that are labelled."""
-    n_labelled = np.count_nonzero(sample.labelled)
-    hidden = unlabelled_share(sample, prior) * (len(sample) - n_labelled)
-    return float(n_labelled / (n_labelled + hidden))
+    """Share of the positives of all rows of the data that are labeled."""
+    n_labeled = np.count_nonzero(sample.labeled)
+    hidden = unlabeled_share(sample, prior) * (len(sample) - n_labeled)
+    return float(n_labeled / (n_labeled + hidden))
 
 
 def prior_threshold(score: Array, share: float) -> float:

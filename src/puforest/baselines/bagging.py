@@ -1,4 +1,4 @@
-"""Bags of all labelled rows against some of the unlabelled ones."""
+"""Bags of all labeled rows against some of the unlabeled ones."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from puforest.baselines._base import (
     prior_threshold,
     require_method,
     seeded,
-    unlabelled_share,
+    unlabeled_share,
 )
 
 __all__ = ["PUBagging"]
 
 
 class PUBagging(PUBaseline):
-    """Bagging for positive and unlabelled data (Mordelet and Vert, 2014).
+    """Bagging for positive and unlabeled data (Mordelet and Vert, 2014).
 
-    Each member is fitted to all labelled rows against a bootstrap sample of the unlabelled ones,
+    Each member is fitted to all labeled rows against a bootstrap sample of the unlabeled ones,
     taken as negatives. The positives among them differ from member to member, so that their
     average is more stable than any one.
 
@@ -44,15 +44,15 @@ class PUBagging(PUBaseline):
     n_estimators : int, default=100
         Number of members.
     sample_size : int, float or None, default=None
-        Unlabelled rows that a member draws, with replacement: a number, a share of them, or (None)
-        as many as there are labelled rows. ``PUBagging(ExtraTreeClassifier(), sample_size=1.0)``
+        Unlabeled rows that a member draws, with replacement: a number, a share of them, or (None)
+        as many as there are labeled rows. ``PUBagging(ExtraTreeClassifier(), sample_size=1.0)``
         is PUBaggingET of the paper that the forests are from.
     prior : float or None, default=None
         Share of positives in the population. With it, the threshold is the one that calls as many
-        of the unlabelled rows positive as there are positives among them, by their out-of-bag
+        of the unlabeled rows positive as there are positives among them, by their out-of-bag
         scores. None leaves the threshold at one half.
     oob_score : bool, default=False
-        Whether to score unlabelled rows by the members that did not draw them, which takes longer
+        Whether to score unlabeled rows by the members that did not draw them, which takes longer
         than the fits where `sample_size` is small. Done in any case with a `prior`, which needs it.
     scenario : {"case-control", "single-training-set"}, default="case-control"
         How the rows came about.
@@ -67,9 +67,9 @@ class PUBagging(PUBaseline):
         The two values of ``y``; the second one is the positive class.
     estimators_ : list of classifiers
         The members.
-    oob_score_of_unlabelled_ : ndarray of shape (n_samples,)
-        Mean score of each unlabelled row by the members that did not draw it; nan for those that
-        all drew, and for labelled rows, which all see. Only with ``oob_score=True`` or a prior.
+    oob_score_of_unlabeled_ : ndarray of shape (n_samples,)
+        Mean score of each unlabeled row by the members that did not draw it; nan for those that
+        all drew, and for labeled rows, which all see. Only with ``oob_score=True`` or a prior.
     threshold_ : float
         Mean score above which rows are called positive. ``predict_proba`` divides odds by those of
         the threshold, so that one half is where the answer changes.
@@ -82,7 +82,7 @@ class PUBagging(PUBaseline):
 
     Notes
     -----
-    Unlabelled rows that stand among the labelled ones too are never out of bag: their scores are
+    Unlabeled rows that stand among the labeled ones too are never out of bag: their scores are
     too high, and the threshold with them.
 
     References
@@ -95,8 +95,8 @@ class PUBagging(PUBaseline):
     >>> from puforest.baselines import PUBagging
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X_pu, labelled = make_pu(X[::2], y[::2], n_labeled=500, random_state=0)
-    >>> model = PUBagging(prior=y.mean(), n_estimators=30, random_state=0).fit(X_pu, labelled)
+    >>> X_pu, labeled = make_pu(X[::2], y[::2], n_labeled=500, random_state=0)
+    >>> model = PUBagging(prior=y.mean(), n_estimators=30, random_state=0).fit(X_pu, labeled)
     >>> bool(model.score(X[1::2], y[1::2]) > 0.95)
     True
     """
@@ -131,7 +131,7 @@ class PUBagging(PUBaseline):
         X : array-like of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Two values: the larger marks labelled positives, the smaller unlabelled rows.
+            Two values: the larger marks labeled positives, the smaller unlabeled rows.
 
         Returns
         -------
@@ -144,37 +144,37 @@ class PUBagging(PUBaseline):
         oob_score = check.boolean("oob_score", self.oob_score)
         X, sample, prior = self._read(X, y)
         scores_left_out = oob_score or prior is not None
-        labelled, unlabelled = np.flatnonzero(sample.labelled), np.flatnonzero(~sample.labelled)
-        n_draws = len(labelled)
+        labeled, unlabeled = np.flatnonzero(sample.labeled), np.flatnonzero(~sample.labeled)
+        n_draws = len(labeled)
         if self.sample_size is not None:
-            n_draws = check.count_or_share("sample_size", self.sample_size, len(unlabelled), 1)
+            n_draws = check.count_or_share("sample_size", self.sample_size, len(unlabeled), 1)
 
         def fitted(seed: int) -> tuple[Any, NDArray[np.intp], Array]:
-            """A member, the unlabelled rows that it has to score, and its scores of them."""
+            """A member, the unlabeled rows that it has to score, and its scores of them."""
             rng = np.random.RandomState(seed)
-            drawn = rng.randint(len(unlabelled), size=n_draws)
-            times = np.bincount(drawn, minlength=len(unlabelled))
+            drawn = rng.randint(len(unlabeled), size=n_draws)
+            times = np.bincount(drawn, minlength=len(unlabeled))
             left_out = np.flatnonzero(times == 0) if scores_left_out else np.empty(0, np.intp)
             rows: Any
             weights = {}
             if weighs:
                 weight = np.ones(len(sample))
-                weight[unlabelled] = times
+                weight[unlabeled] = times
                 rows = np.flatnonzero(weight)
                 # Trees pass over rows without weight: no need to copy most of the rows for them.
                 if isinstance(member, BaseDecisionTree) and len(rows) > len(sample) / 2:
                     rows = slice(None)
                 weights["sample_weight"] = weight[rows]
             else:
-                rows = np.append(labelled, unlabelled[drawn])
-            target = sample.labelled[rows].astype(int)
+                rows = np.append(labeled, unlabeled[drawn])
+            target = sample.labeled[rows].astype(int)
             model = seeded(member, rng).fit(X[rows], target, **weights)
             if not len(left_out):
                 return model, left_out, np.empty(0)
-            return model, left_out, positive_share(model, X[unlabelled[left_out]])
+            return model, left_out, positive_share(model, X[unlabeled[left_out]])
 
         seeds = check.random_state(self.random_state).randint(MAX_SEED, size=n_members)
-        total, count = np.zeros(len(unlabelled)), np.zeros(len(unlabelled))
+        total, count = np.zeros(len(unlabeled)), np.zeros(len(unlabeled))
         self.estimators_ = []
         # One at a time and in order, so that sums round alike on any number of threads.
         jobs = Parallel(n_jobs=check.threads(self.n_jobs), prefer="threads", return_as="generator")
@@ -182,20 +182,20 @@ class PUBagging(PUBaseline):
             self.estimators_.append(model)
             total[left_out] += score
             count[left_out] += 1
-        self.__dict__.pop("oob_score_of_unlabelled_", None)
+        self.__dict__.pop("oob_score_of_unlabeled_", None)
         self.threshold_ = 0.5
         if scores_left_out:
-            out_of_bag = np.full(len(unlabelled), np.nan)
+            out_of_bag = np.full(len(unlabeled), np.nan)
             np.divide(total, count, out=out_of_bag, where=count > 0)
-            self.oob_score_of_unlabelled_ = np.full(len(sample), np.nan)
-            self.oob_score_of_unlabelled_[unlabelled] = out_of_bag
+            self.oob_score_of_unlabeled_ = np.full(len(sample), np.nan)
+            self.oob_score_of_unlabeled_[unlabeled] = out_of_bag
         if prior is not None:
             if not count.any():
                 raise ValueError(
                     f"prior={prior:g} needs out-of-bag scores, but every member drew every "
-                    f"unlabelled row: give a smaller sample_size than {self.sample_size!r}"
+                    f"unlabeled row: give a smaller sample_size than {self.sample_size!r}"
                 )
-            share = unlabelled_share(sample, prior)
+            share = unlabeled_share(sample, prior)
             self.threshold_ = prior_threshold(out_of_bag[count > 0], share)
         return self
 

@@ -1,4 +1,4 @@
-"""From the probability of being labelled to that of being positive."""
+"""From the probability of being labeled to that of being positive."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ VARIANTS = ("classic", "weighted")
 
 
 class ElkanNotoClassifier(PUBaseline):
-    """Probabilities of being labelled, corrected (Elkan and Noto, 2008).
+    """Probabilities of being labeled, corrected (Elkan and Noto, 2008).
 
-    A classifier of labelled against unlabelled rows learns g(x), the probability of being
-    labelled. Where every positive is labelled with the same probability c, rows that are surely
+    A classifier of labeled against unlabeled rows learns g(x), the probability of being
+    labeled. Where every positive is labeled with the same probability c, rows that are surely
     positive have g = c, and everything else follows from the two numbers.
 
     Parameters
@@ -39,14 +39,14 @@ class ElkanNotoClassifier(PUBaseline):
         What learns g; with ``predict_proba``, the better calibrated the better.
     variant : {"classic", "weighted"}, default="classic"
         "classic" converts g into the probability of the class. "weighted" fits a second classifier
-        to the labelled rows and to each unlabelled row twice: as a positive with the weight w, its
+        to the labeled rows and to each unlabeled row twice: as a positive with the weight w, its
         probability of being one, and as a negative with 1 - w.
     prior : float or None, default=None
         Share of positives in the population, which implies c. None estimates c as the mean of g
-        over the labelled rows, which is too low where classes overlap.
+        over the labeled rows, which is too low where classes overlap.
     scenario : {"case-control", "single-training-set"}, default="case-control"
         How the rows came about, and so which population probabilities are meant for: that of the
-        unlabelled rows, or that of all rows.
+        unlabeled rows, or that of all rows.
     cv : int or splitter, default=5
         Folds: where g of training rows is needed, it comes from fits to the other folds. A number
         is `PUStratifiedKFold` with a fixed seed.
@@ -60,7 +60,7 @@ class ElkanNotoClassifier(PUBaseline):
     estimator_ : classifier
         The fitted classifier: of g ("classic"), or of the class ("weighted").
     label_frequency_ : float
-        c, the share of the positives of the data that are labelled.
+        c, the share of the positives of the data that are labeled.
     prior_ : float
         The class prior, given or implied by c.
     n_features_in_ : int
@@ -70,7 +70,7 @@ class ElkanNotoClassifier(PUBaseline):
 
     Notes
     -----
-    In the data as a whole the probability of the class is ``g / c``; among its unlabelled rows it
+    In the data as a whole the probability of the class is ``g / c``; among its unlabeled rows it
     is ``(1 - c) / c * g / (1 - g)``. The first is meant in a single training set, the second in
     case-control data. There the positives of the weighted variant count ``1 - c`` times as much,
     so that they stand for those of the population.
@@ -87,9 +87,9 @@ class ElkanNotoClassifier(PUBaseline):
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(4000) < 0.5
     >>> X = rng.normal(size=(4000, 2)) + 4 * y[:, None]
-    >>> labelled = y & (rng.random(4000) < 0.3)
+    >>> labeled = y & (rng.random(4000) < 0.3)
     >>> forest = RandomForestClassifier(20, min_samples_leaf=20, random_state=0)
-    >>> model = ElkanNotoClassifier(forest, scenario="single-training-set").fit(X, labelled)
+    >>> model = ElkanNotoClassifier(forest, scenario="single-training-set").fit(X, labeled)
     >>> bool(abs(model.label_frequency_ - 0.3) < 0.03), bool(model.score(X, y) > 0.98)
     (True, True)
     """
@@ -120,7 +120,7 @@ class ElkanNotoClassifier(PUBaseline):
         X : array-like of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Two values: the larger marks labelled positives, the smaller unlabelled rows.
+            Two values: the larger marks labeled positives, the smaller unlabeled rows.
 
         Returns
         -------
@@ -129,7 +129,7 @@ class ElkanNotoClassifier(PUBaseline):
         check.one_of("variant", self.variant, VARIANTS)
         require_method(self.estimator, "predict_proba")
         X, sample, prior = self._read(X, y)
-        target = sample.labelled.astype(int)
+        target = sample.labeled.astype(int)
         estimator = seeded(self.estimator, check.random_state(self.random_state))
         g = np.empty(0)
         if self.variant == "weighted" or prior is None:
@@ -137,7 +137,7 @@ class ElkanNotoClassifier(PUBaseline):
                 :, 1
             ]
         if prior is None:
-            self.label_frequency_ = _mean_of_labelled(g, sample)
+            self.label_frequency_ = _mean_of_labeled(g, sample)
             self.prior_ = _implied_prior(sample, self.label_frequency_)
         else:
             self.label_frequency_ = label_frequency(sample, prior)
@@ -148,28 +148,28 @@ class ElkanNotoClassifier(PUBaseline):
         return self
 
     def _fitted_to_halves(self, estimator: Any, X: Any, sample: PUSample, g: Array) -> Any:
-        """The classifier fitted to unlabelled rows as positives and negatives at once."""
+        """The classifier fitted to unlabeled rows as positives and negatives at once."""
         if not has_fit_parameter(estimator, "sample_weight"):
             raise TypeError(
                 f"estimator={self.estimator!r} takes no sample_weight, which variant='weighted' "
                 "needs: give another one, or variant='classic'"
             )
-        labelled, unlabelled = np.flatnonzero(sample.labelled), np.flatnonzero(~sample.labelled)
-        w = _among_unlabelled(g[unlabelled], self.label_frequency_)
+        labeled, unlabeled = np.flatnonzero(sample.labeled), np.flatnonzero(~sample.labeled)
+        w = _among_unlabeled(g[unlabeled], self.label_frequency_)
         for_population = 1 if sample.least_prior > 0 else 1 - self.label_frequency_
-        positive = for_population * np.concatenate([np.ones(len(labelled)), w])
-        rows = np.concatenate([labelled, unlabelled, unlabelled])
+        positive = for_population * np.concatenate([np.ones(len(labeled)), w])
+        rows = np.concatenate([labeled, unlabeled, unlabeled])
         weight = np.concatenate([positive, 1 - w])
         target = np.repeat([1, 0], [len(positive), len(w)])
         seen = weight > 0
         if not (seen & (target == 1)).any():
             raise ValueError(
-                "label_frequency_=1 says that there are no positives among the unlabelled rows, "
+                "label_frequency_=1 says that there are no positives among the unlabeled rows, "
                 "which with scenario='case-control' are the population: give the prior"
             )
         if not (seen & (target == 0)).any():
             raise ValueError(
-                f"label_frequency_={self.label_frequency_:.3g} makes every unlabelled row a "
+                f"label_frequency_={self.label_frequency_:.3g} makes every unlabeled row a "
                 "positive, and leaves no negatives to learn from: give a smaller prior"
             )
         return estimator.fit(X[rows[seen]], target[seen], sample_weight=weight[seen])
@@ -183,28 +183,28 @@ class ElkanNotoClassifier(PUBaseline):
             return g
         if self.scenario == "single-training-set":
             return np.minimum(g / self.label_frequency_, 1)
-        return _among_unlabelled(g, self.label_frequency_)
+        return _among_unlabeled(g, self.label_frequency_)
 
 
-def _mean_of_labelled(g: Array, sample: PUSample) -> float:
+def _mean_of_labeled(g: Array, sample: PUSample) -> float:
     c = min(sample.of_positives(g), 1.0)
     if c == 0:
         raise ValueError(
-            "label_frequency_ comes out as 0: the estimator gives held-out labelled rows no chance "
-            "of being labelled. Give one with smoother probabilities, or the prior."
+            "label_frequency_ comes out as 0: the estimator gives held-out labeled rows no chance "
+            "of being labeled. Give one with smoother probabilities, or the prior."
         )
     return c
 
 
 def _implied_prior(sample: PUSample, c: float) -> float:
-    n_labelled = np.count_nonzero(sample.labelled)
+    n_labeled = np.count_nonzero(sample.labeled)
     if sample.scenario == "single-training-set":
-        return float(min(n_labelled / (len(sample) * c), 1))
-    return float(min(n_labelled / (len(sample) - n_labelled) * (1 - c) / c, 1))
+        return float(min(n_labeled / (len(sample) * c), 1))
+    return float(min(n_labeled / (len(sample) - n_labeled) * (1 - c) / c, 1))
 
 
-def _among_unlabelled(g: Array, c: float) -> Array:
-    """Probability of an unlabelled row to be positive, (1 - c) / c * g / (1 - g), at most 1."""
+def _among_unlabeled(g: Array, c: float) -> Array:
+    """Probability of an unlabeled row to be positive, (1 - c) / c * g / (1 - g), at most 1."""
     positive = (1 - c) * g
     at_most = np.maximum(positive, c * (1 - g))
     return np.divide(positive, at_most, out=np.ones_like(g), where=at_most > 0)

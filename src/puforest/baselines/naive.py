@@ -1,4 +1,4 @@
-"""Unlabelled rows as negatives."""
+"""Unlabeled rows as negatives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from puforest.baselines._base import (
     prior_threshold,
     require_method,
     seeded,
-    unlabelled_share,
+    unlabeled_share,
 )
 from puforest.model_selection._split import pu_cv
 
@@ -26,18 +26,18 @@ __all__ = ["NaivePU"]
 
 
 class NaivePU(PUBaseline):
-    """Any classifier, with unlabelled rows taken as negatives.
+    """Any classifier, with unlabeled rows taken as negatives.
 
-    What it learns is the probability of being labelled. That ranks rows as the probability of
+    What it learns is the probability of being labeled. That ranks rows as the probability of
     being positive does, but is smaller: without a prior few rows are called positive, or none.
 
     Parameters
     ----------
     estimator : classifier
-        What to fit to labelled against unlabelled rows.
+        What to fit to labeled against unlabeled rows.
     prior : float or None, default=None
         Share of positives in the population. With it, the threshold is the one that calls as many
-        of the unlabelled rows positive as there are positives among them, by scores from folds
+        of the unlabeled rows positive as there are positives among them, by scores from folds
         (`cv`). None leaves the threshold at one half.
     scenario : {"case-control", "single-training-set"}, default="case-control"
         How the rows came about.
@@ -69,10 +69,10 @@ class NaivePU(PUBaseline):
     >>> from puforest.baselines import NaivePU
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X_pu, labelled = make_pu(X[::2], y[::2], n_labeled=500, random_state=0)
+    >>> X_pu, labeled = make_pu(X[::2], y[::2], n_labeled=500, random_state=0)
     >>> forest = RandomForestClassifier(20, min_samples_leaf=5, random_state=0)
     >>> for prior in (None, y.mean()):
-    ...     model = NaivePU(forest, prior=prior).fit(X_pu, labelled)
+    ...     model = NaivePU(forest, prior=prior).fit(X_pu, labeled)
     ...     print(f"{model.score(X[1::2], y[1::2]):.1f}")
     0.5
     1.0
@@ -102,7 +102,7 @@ class NaivePU(PUBaseline):
         X : array-like of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Two values: the larger marks labelled positives, the smaller unlabelled rows.
+            Two values: the larger marks labeled positives, the smaller unlabeled rows.
 
         Returns
         -------
@@ -110,17 +110,17 @@ class NaivePU(PUBaseline):
         """
         require_method(self.estimator, "predict_proba", "predict")
         X, sample, prior = self._read(X, y)
-        labelled = sample.labelled.astype(int)
+        labeled = sample.labeled.astype(int)
         estimator = seeded(self.estimator, check.random_state(self.random_state))
         self.threshold_ = 0.5
         if prior is not None:
             require_method(self.estimator, "predict_proba")
             score = cross_val_predict(
-                estimator, X, labelled, cv=pu_cv(self.cv), method="predict_proba"
+                estimator, X, labeled, cv=pu_cv(self.cv), method="predict_proba"
             )
-            share = unlabelled_share(sample, prior)
-            self.threshold_ = prior_threshold(score[~sample.labelled, 1], share)
-        self.estimator_ = estimator.fit(X, labelled)
+            share = unlabeled_share(sample, prior)
+            self.threshold_ = prior_threshold(score[~sample.labeled, 1], share)
+        self.estimator_ = estimator.fit(X, labeled)
         return self
 
     def _wrapped(self) -> Any:

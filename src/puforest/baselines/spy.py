@@ -25,9 +25,9 @@ __all__ = ["SpyTwoStep"]
 class SpyTwoStep(PUBaseline):
     """The spy technique (Liu, Lee, Yu and Li, 2002), then a classifier of two classes.
 
-    First some labelled rows, the spies, go among the unlabelled ones, and a classifier tells the
-    other labelled rows from those. Unlabelled rows that score below nearly all spies are reliable
-    negatives. Then a second classifier tells the labelled rows from the reliable negatives.
+    First some labeled rows, the spies, go among the unlabeled ones, and a classifier tells the
+    other labeled rows from those. Unlabeled rows that score below nearly all spies are reliable
+    negatives. Then a second classifier tells the labeled rows from the reliable negatives.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ class SpyTwoStep(PUBaseline):
         What to fit in both steps. It must not fit training rows exactly, or spies and negatives
         score alike: limit the growth of trees.
     spy_share : float, default=0.15
-        Share of the labelled rows that are sent as spies.
+        Share of the labeled rows that are sent as spies.
     noise_share : float, default=0.05
         Share of the spies that may score below the threshold for reliable negatives.
     max_iter : int, default=1
-        Fits of the second step. After each one, further unlabelled rows that it calls negative join
+        Fits of the second step. After each one, further unlabeled rows that it calls negative join
         the reliable negatives; it ends early when none do.
     prior : float or None, default=None
         Share of positives in the population. With it, positives and reliable negatives are weighted
@@ -77,8 +77,8 @@ class SpyTwoStep(PUBaseline):
     >>> from puforest.baselines import SpyTwoStep
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X_pu, labelled = make_pu(X[::2], y[::2], n_labeled=500, random_state=0)
-    >>> model = SpyTwoStep(BernoulliNB(), random_state=0).fit(X_pu, labelled)
+    >>> X_pu, labeled = make_pu(X[::2], y[::2], n_labeled=500, random_state=0)
+    >>> model = SpyTwoStep(BernoulliNB(), random_state=0).fit(X_pu, labeled)
     >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
     True
     """
@@ -111,7 +111,7 @@ class SpyTwoStep(PUBaseline):
         X : array-like of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Two values: the larger marks labelled positives, the smaller unlabelled rows.
+            Two values: the larger marks labeled positives, the smaller unlabeled rows.
 
         Returns
         -------
@@ -126,14 +126,14 @@ class SpyTwoStep(PUBaseline):
                 "needs: give another one, or prior=None"
             )
         rng = check.random_state(self.random_state)
-        labelled = sample.labelled
-        negative = self._reliable(X, labelled, rng)
+        labeled = sample.labeled
+        negative = self._reliable(X, labeled, rng)
         self.n_iter_ = 0
         while True:
-            self.estimator_ = self._fitted(X, labelled, negative, prior, rng)
+            self.estimator_ = self._fitted(X, labeled, negative, prior, rng)
             self.reliable_negatives_ = negative
             self.n_iter_ += 1
-            rest = np.flatnonzero(~labelled & ~negative)
+            rest = np.flatnonzero(~labeled & ~negative)
             if self.n_iter_ == max_iter or not len(rest):
                 return self
             joining = rest[self.estimator_.predict(X[rest]) == 0]
@@ -143,27 +143,27 @@ class SpyTwoStep(PUBaseline):
             negative[joining] = True
 
     def _reliable(
-        self, X: Any, labelled: NDArray[np.bool_], rng: np.random.RandomState
+        self, X: Any, labeled: NDArray[np.bool_], rng: np.random.RandomState
     ) -> NDArray[np.bool_]:
-        """Unlabelled rows that score below nearly all spies."""
+        """Unlabeled rows that score below nearly all spies."""
         spy_share = check.share("spy_share", self.spy_share)
         noise_share = check.share("noise_share", self.noise_share)
-        known = np.flatnonzero(labelled)
+        known = np.flatnonzero(labeled)
         n_spies = math.ceil(spy_share * len(known))
         if n_spies >= len(known):
             raise ValueError(
-                f"spy_share={spy_share:g} of {len(known)} labelled rows are {n_spies} spies, which "
-                "leaves none to learn from: give a smaller share, or more labelled rows"
+                f"spy_share={spy_share:g} of {len(known)} labeled rows are {n_spies} spies, which "
+                "leaves none to learn from: give a smaller share, or more labeled rows"
             )
         spies = rng.choice(known, n_spies, replace=False)
-        openly = labelled.copy()
+        openly = labeled.copy()
         openly[spies] = False
         score = _score(seeded(self.estimator, rng).fit(X, openly.astype(int)), X)
         threshold = np.quantile(score[spies], noise_share, method="lower")
-        negative: NDArray[np.bool_] = ~labelled & (score < threshold)
+        negative: NDArray[np.bool_] = ~labeled & (score < threshold)
         if not negative.any():
             raise ValueError(
-                f"no unlabelled row scores below the spies with noise_share={noise_share:g}: give "
+                f"no unlabeled row scores below the spies with noise_share={noise_share:g}: give "
                 "a larger one, or an estimator that does not fit its training rows exactly"
             )
         return negative
@@ -171,14 +171,14 @@ class SpyTwoStep(PUBaseline):
     def _fitted(
         self,
         X: Any,
-        labelled: NDArray[np.bool_],
+        labeled: NDArray[np.bool_],
         negative: NDArray[np.bool_],
         prior: float | None,
         rng: np.random.RandomState,
     ) -> Any:
-        """The second classifier: labelled rows against negatives."""
-        rows = np.concatenate([np.flatnonzero(labelled), np.flatnonzero(negative)])
-        target = labelled[rows].astype(int)
+        """The second classifier: labeled rows against negatives."""
+        rows = np.concatenate([np.flatnonzero(labeled), np.flatnonzero(negative)])
+        target = labeled[rows].astype(int)
         weights = {}
         if prior is not None:
             share = target.mean()

@@ -25,9 +25,9 @@ USER_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError)
 
 EXIT_USAGE = 2
 
-HELP = """Forests that learn from positive and unlabelled data.
+HELP = """Forests that learn from positive and unlabeled data.
 
-Some rows are known positives, the others are unlabelled, and nobody has labelled a negative.
+Some rows are known positives, the others are unlabeled, and nobody has labeled a negative.
 
 The usual way: [bold]prior[/bold] (how many are positive?), [bold]fit[/bold] (learn, with an
 estimate of how good it is), [bold]predict[/bold] (score new rows).

@@ -42,7 +42,7 @@ Label = Annotated[
         "--label",
         "-l",
         help="Column that marks the known positives, by 1, true or yes; 0, false, no or nothing "
-        "is unlabelled. LIBSVM and NPZ files have one of their own.",
+        "is unlabeled. LIBSVM and NPZ files have one of their own.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -52,7 +52,7 @@ Positive = Annotated[
         "--positive",
         metavar="VALUE",
         help="The value of the label column that marks known positives, where it is none of "
-        "those. All other values are unlabelled.",
+        "those. All other values are unlabeled.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -87,7 +87,7 @@ ScenarioOption = Annotated[
     Scenario,
     typer.Option(
         "--scenario",
-        help="case-control: the known positives were collected on their own, and the unlabelled "
+        help="case-control: the known positives were collected on their own, and the unlabeled "
         "rows are a sample of everybody. single-training-set: one sample was drawn, and some of "
         "its positives carry a label.",
         rich_help_panel=LEARNING,
@@ -174,7 +174,7 @@ def plural(number: int, what: str) -> str:
 
 def percent(share: float) -> str:
     """A share with as many digits as tell it from 0."""
-    return f"{100 * share:.3g} %"
+    return f"{100 * share:.3g}%"
 
 
 def load(path: Path) -> Any:

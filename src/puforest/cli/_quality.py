@@ -37,10 +37,10 @@ NAMES = {
 }
 
 
-def folds(X: NDArray[Any], labelled: NDArray[np.int64], n: int, seed: int) -> list[Split]:
+def folds(X: NDArray[Any], labeled: NDArray[np.int64], n: int, seed: int) -> list[Split]:
     """Splits that keep copies of a row together."""
     try:
-        return list(PUStratifiedKFold(n, random_state=seed, group_copies=True).split(X, labelled))
+        return list(PUStratifiedKFold(n, random_state=seed, group_copies=True).split(X, labeled))
     except ValueError as error:
         raise ValueError(f"--folds {n}: {error} Or give --no-quality.") from error
 
@@ -48,21 +48,21 @@ def folds(X: NDArray[Any], labelled: NDArray[np.int64], n: int, seed: int) -> li
 def cross_fitted(
     forest: Any,
     X: NDArray[Any],
-    labelled: NDArray[np.int64],
+    labeled: NDArray[np.int64],
     splits: list[Split],
     done: Callable[[float], None],
 ) -> NDArray[np.float64]:
     """Scores of all rows, each by a forest that has not seen it."""
     score = np.empty(len(X))
     for i, (train, test) in enumerate(splits):
-        copy = clone(forest).fit(X[train], labelled[train])
+        copy = clone(forest).fit(X[train], labeled[train])
         score[test] = copy.predict_proba(X[test])[:, 1]
         done((i + 1) / len(splits))
     return score
 
 
 def judge(
-    labelled: NDArray[np.int64],
+    labeled: NDArray[np.int64],
     score: NDArray[np.float64],
     *,
     prior: float,
@@ -71,12 +71,12 @@ def judge(
 ) -> ClassificationReport:
     """All PU metrics; what they warn of is in the notes of the report."""
     if prior_interval is not None:
-        sample = pu_sample(labelled, scenario=scenario)
+        sample = pu_sample(labeled, scenario=scenario)
         prior_interval = sample.prior_interval(prior_interval, prior)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PriorMismatchWarning)
         return pu_classification_report(
-            labelled,
+            labeled,
             (score > 0.5).astype(int),
             score,
             prior=prior,
@@ -93,7 +93,7 @@ def show_quality(
 ) -> None:
     """A table of the metrics with intervals, beside the truth where it is known."""
     level = next(iter(report.metrics.values())).confidence
-    header = ["", "estimate", f"{100 * level:g} % interval", *(["truth"] if truth else [])]
+    header = ["", "estimate", f"{100 * level:g}% interval", *(["truth"] if truth else [])]
     rows = []
     clipped = {name: found for name, found in report.metrics.items() if found.clipped}
     for name, found in report.metrics.items():

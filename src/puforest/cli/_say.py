@@ -28,7 +28,7 @@ def rich(part: str) -> Any:
 
 
 def console(*, stderr: bool = False) -> Any:
-    """Rich's console; it turns colours off by itself where there is no terminal, or NO_COLOR."""
+    """Rich's console; it turns colors off by itself where there is no terminal, or NO_COLOR."""
     stream = sys.stderr if stderr else sys.stdout
     terminal = stream.isatty()
     made = rich("console").Console(file=stream, highlight=False, soft_wrap=not terminal)

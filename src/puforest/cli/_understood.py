@@ -1,4 +1,4 @@
-"""What was understood of a table of PU data, told before anything is learnt from it."""
+"""What was understood of a table of PU data, told before anything is learned from it."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from puforest.cli.tables import DECIMAL_COMMA, PUTable, Source, shown
 SHOWN = 8
 
 MEANING = {
-    "case-control": "positives were collected on their own, unlabelled rows are everybody",
+    "case-control": "positives were collected on their own, unlabeled rows are everybody",
     "single-training-set": "one sample, some of its positives carry a label",
 }
 
 
 def tell(say: Say, source: Source, data: PUTable, scenario: str) -> None:
     """Show rows, labels, features and scenario, and warn of columns that seem to be missing."""
-    n = len(data.labelled)
+    n = len(data.labeled)
     names = ", ".join(data.names[:SHOWN])
     if len(data.names) > SHOWN:
         names += f" and {len(data.names) - SHOWN:,} more"
     facts = {
         "file": f"{source.path} ({source.kind})",
-        "rows": f"{n:,}: {data.n_labelled:,} labelled, {n - data.n_labelled:,} unlabelled",
+        "rows": f"{n:,}: {data.n_labeled:,} labeled, {n - data.n_labeled:,} unlabeled",
         "labels": str(data.rule),
         "features": f"{len(data.names):,}: {names}",
         "scenario": f"{scenario}: {MEANING[scenario]}",
@@ -51,7 +51,7 @@ def tell(say: Say, source: Source, data: PUTable, scenario: str) -> None:
     for name in data.identifiers[:SHOWN]:
         say.warning(
             f"the column {name} is different in every row. If it is an identifier, nothing should "
-            f"be learnt from it: --drop {shlex.quote(name)}"
+            f"be learned from it: --drop {shlex.quote(name)}"
         )
     if len(data.identifiers) > SHOWN:
         n_more = len(data.identifiers) - SHOWN
@@ -63,9 +63,9 @@ def as_json(source: Source, data: PUTable, scenario: str) -> dict[str, Any]:
     return {
         "file": str(source.path),
         "format": source.kind,
-        "rows": len(data.labelled),
-        "labelled": data.n_labelled,
-        "unlabelled": len(data.labelled) - data.n_labelled,
+        "rows": len(data.labeled),
+        "labeled": data.n_labeled,
+        "unlabeled": len(data.labeled) - data.n_labeled,
         "label": {"column": data.rule.column, "positive": sorted(data.rule.positive)},
         "features": data.names,
         "left_out": {column.name: column.reason for column in data.left_out},

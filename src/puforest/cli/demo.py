@@ -31,7 +31,7 @@ class Sample:
     """PU data, with the truth that only the comparison gets to see."""
 
     X: NDArray[Any]
-    labelled: NDArray[np.int64]
+    labeled: NDArray[np.int64]
     truth: NDArray[np.int64]
 
 
@@ -61,17 +61,17 @@ def demo(
     say.facts(
         "Which mushrooms are edible?",
         {
-            "rows": f"{len(known.X):,}: {known.labelled.sum():,} known to be edible, "
-            f"{(1 - known.labelled).sum():,} not looked at",
+            "rows": f"{len(known.X):,}: {known.labeled.sum():,} known to be edible, "
+            f"{(1 - known.labeled).sum():,} not looked at",
             "features": f"{len(names)}, such as {names[0]}",
             "kept aside": f"{len(new.X):,} rows to judge by",
         },
         answer=True,
     )
-    prior = estimate_prior(known.X, known.labelled, random_state=0)
+    prior = estimate_prior(known.X, known.labeled, random_state=0)
     say.facts(
         "1. How many are edible?",
-        {"estimate": str(prior), "truth": f"{known.truth[known.labelled == 0].mean():.3f}"},
+        {"estimate": str(prior), "truth": f"{known.truth[known.labeled == 0].mean():.3f}"},
         answer=True,
     )
     forest, seconds = fitted(known, names, prior.value)
@@ -121,10 +121,10 @@ def hidden(X: NDArray[Any], y: NDArray[np.int64], n_labeled: int) -> Sample:
     from puforest.datasets import make_pu
 
     prior = float(y.mean())
-    X_pu, labelled, index = make_pu(
+    X_pu, labeled, index = make_pu(
         X, y, n_labeled=n_labeled, prior=prior, return_index=True, random_state=0
     )
-    return Sample(X_pu, labelled, y[index])
+    return Sample(X_pu, labeled, y[index])
 
 
 def fitted(known: Sample, names: list[str], prior: float) -> tuple[PUExtraTreesClassifier, float]:
@@ -132,22 +132,22 @@ def fitted(known: Sample, names: list[str], prior: float) -> tuple[PUExtraTreesC
     started = time.perf_counter()
     table = arrow().table(list(known.X.T.copy()), names=names)
     forest = PUExtraTreesClassifier(prior, n_jobs=-1, random_state=0)
-    forest.fit(table, known.labelled)
+    forest.fit(table, known.labeled)
     return forest, time.perf_counter() - started
 
 
 def judge(say: Say, forest: Any, new: Sample, prior: PriorEstimate) -> dict[str, Any]:
-    """Quality without negatives, beside the truth about the unlabelled rows."""
+    """Quality without negatives, beside the truth about the unlabeled rows."""
     with columns_in_order():
         score = forest.predict_proba(new.X)[:, 1]
     report = _quality.judge(
-        new.labelled,
+        new.labeled,
         score,
         prior=prior.value,
         prior_interval=prior.interval,
         scenario="case-control",
     )
-    population = new.labelled == 0
+    population = new.labeled == 0
     truth = _quality.true_quality(new.truth[population], score[population])
     title = "3. How good is it, without a known negative?"
     _quality.show_quality(say, title, report, truth)
@@ -181,7 +181,7 @@ def write_all(
             forest,
             folder / REPORT,
             arrow().table(list(new.X.T.copy()), names=names),
-            new.labelled,
+            new.labeled,
             held_out=True,
             prior_estimate=prior,
             title="Which mushrooms are edible?",
@@ -193,8 +193,8 @@ def write_all(
 
 def write_data(folder: Path, known: Sample, new: Sample, names: list[str], force: bool) -> None:
     """The tables; the truth goes only with the new rows, to be compared with."""
-    write_csv(folder / KNOWN, {LABEL: known.labelled}, known.X, names, force)
-    write_csv(folder / NEW, {LABEL: new.labelled, TRUTH: new.truth}, new.X, names, force)
+    write_csv(folder / KNOWN, {LABEL: known.labeled}, known.X, names, force)
+    write_csv(folder / NEW, {LABEL: new.labeled, TRUTH: new.truth}, new.X, names, force)
 
 
 def write_csv(

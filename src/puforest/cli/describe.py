@@ -17,7 +17,7 @@ def describe(
     model: o.ModelFile,
     top: Annotated[int, typer.Option("--top", min=0, help="How many features to list.")] = 10,
 ) -> dict[str, Any]:
-    """Tell what a model is, what it learnt from, and which features matter most.
+    """Tell what a model is, what it learned from, and which features matter most.
 
     Loading a model runs no code, so models of others can be looked at safely.
     """

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from puforest._describe import rows_learnt_from
+from puforest._describe import rows_learned_from
 from puforest._inside import known_scenario
 from puforest.cli import _options as o
 from puforest.cli import _quality
@@ -52,10 +52,10 @@ def evaluate(
     ] = None,
     threads: o.Threads = None,
 ) -> dict[str, Any]:
-    """Estimate how good a model is, from positive and unlabelled rows that it has not seen.
+    """Estimate how good a model is, from positive and unlabeled rows that it has not seen.
 
     Rows that it was fitted to would flatter it: puforest fit estimates the quality on them by
-    folds. Precision, recall and the rest follow from the share of labelled rows that are called
+    folds. Precision, recall and the rest follow from the share of labeled rows that are called
     positive, that of all rows, and the prior.
     """
     forest = o.load_for(model, threads)
@@ -78,10 +78,10 @@ def evaluate(
         raise ValueError(f"{source.path} has columns but no rows: there is nothing to judge by")
     score = np.concatenate(scores)
     table = arrow().Table.from_batches(kept)
-    rule, labelled = read_labels(source, name, table.column(name), positive)
+    rule, labeled = read_labels(source, name, table.column(name), positive)
     estimate = getattr(getattr(forest, "estimator_", forest), "prior_estimate_", None)
     report = _quality.judge(
-        labelled,
+        labeled,
         score,
         prior=forest.prior_ if prior is None else prior,
         prior_interval=estimate.interval if estimate is not None and prior is None else None,
@@ -89,8 +89,8 @@ def evaluate(
     )
     known = None
     if truth is not None:
-        # Labelled rows that were collected on their own are no part of the population.
-        population = (labelled == 0) | (report.scenario == "single-training-set")
+        # Labeled rows that were collected on their own are no part of the population.
+        population = (labeled == 0) | (report.scenario == "single-training-set")
         classes = true_classes(truth, table.column(truth).filter(arrow().array(population)))
         known = _quality.true_quality(classes, score[population])
     n = len(score)
@@ -98,7 +98,7 @@ def evaluate(
         "Rows to judge by",
         {
             "file": f"{source.path} ({source.kind})",
-            "rows": f"{n:,}: {labelled.sum():,} labelled, {n - labelled.sum():,} unlabelled",
+            "rows": f"{n:,}: {labeled.sum():,} labeled, {n - labeled.sum():,} unlabeled",
             "labels": str(rule),
             "prior": f"{report.prior:.3g}",
             "scenario": report.scenario,
@@ -110,7 +110,7 @@ def evaluate(
         "model": str(model),
         "file": str(data),
         "rows": n,
-        "labelled": int(labelled.sum()),
+        "labeled": int(labeled.sum()),
         "prior": report.prior,
         "scenario": report.scenario,
         **_quality.as_json(report),
@@ -119,15 +119,15 @@ def evaluate(
 
 
 def ask_where_rows_come_from(say: Say, forest: Any, report: ClassificationReport) -> None:
-    """Warn of rows that the model has learnt from, by their numbers or by too good a quality."""
-    rows = (report.n_labelled, report.n_unlabelled)
-    if rows == rows_learnt_from(getattr(forest, "estimator_", forest)):
+    """Warn of rows that the model has learned from, by their numbers or by too good a quality."""
+    rows = (report.n_labeled, report.n_unlabeled)
+    if rows == rows_learned_from(getattr(forest, "estimator_", forest)):
         say.warning(
             "these look like the rows the model was fitted to, which flatter it: there are as many "
-            "labelled and unlabelled ones. puforest fit has judged those already, by folds"
+            "labeled and unlabeled ones. puforest fit has judged those already, by folds"
         )
     elif _quality.clear_notes(report):
         say.warning(
-            "or has the model learnt from these rows? They flatter it: puforest fit has judged "
+            "or has the model learned from these rows? They flatter it: puforest fit has judged "
             "those already, by folds"
         )

@@ -63,7 +63,7 @@ def fit(
     ] = 100,
     risk: Annotated[
         Literal["nnpu", "upu"],
-        typer.Option("--risk", help="Risk to minimise.", rich_help_panel=o.LEARNING),
+        typer.Option("--risk", help="Risk to minimize.", rich_help_panel=o.LEARNING),
     ] = "nnpu",
     loss: Annotated[
         Loss,
@@ -116,7 +116,7 @@ def fit(
     threads: o.Threads = None,
     force: o.Force = False,
 ) -> dict[str, Any]:
-    """Learn which unlabelled rows are positive, and write a model.
+    """Learn which unlabeled rows are positive, and write a model.
 
     Tells what it understood of the file, estimates the prior (the share of positives) unless
     you give it, grows the forest, and estimates its quality without a single known negative, on
@@ -144,7 +144,7 @@ def fit(
         n_jobs=o.n_jobs(threads),
         random_state=seed,
     )
-    splits = [] if no_quality else _quality.folds(table.X, table.labelled, folds, seed)
+    splits = [] if no_quality else _quality.folds(table.X, table.labeled, folds, seed)
     grow(say, forest, table)
     known = prior_facts(forest)
     say.facts("The forest", {"prior": known["text"], "trees": describe_trees(forest)})
@@ -166,7 +166,7 @@ def grow(say: Say, forest: Any, table: PUTable) -> None:
     with say.progress(what) as done, progress_shown_by(done), warnings.catch_warnings():
         # The prior is shown with the forest.
         warnings.simplefilter("ignore", PriorEstimatedWarning)
-        forest.set_params(verbose=1).fit(table.X, table.labelled)
+        forest.set_params(verbose=1).fit(table.X, table.labeled)
     forest.set_params(verbose=0)
     forest.feature_names_in_ = np.array(table.names, dtype=object)
 
@@ -179,7 +179,7 @@ def prior_facts(forest: Any) -> dict[str, Any]:
     return {
         "value": estimate.value,
         "interval": estimate.interval,
-        "text": f"{estimate.value:.3f}, estimated; {100 * estimate.confidence:g} % interval "
+        "text": f"{estimate.value:.3f}, estimated; {100 * estimate.confidence:g}% interval "
         f"{estimate.interval[0]:.3f} to {estimate.interval[1]:.3f}. The model depends on it: "
         "compare it with what you know",
     }
@@ -196,9 +196,9 @@ def estimate_quality(say: Say, forest: Any, table: PUTable, splits: Any) -> dict
     known = prior_facts(forest)
     like = clone(forest).set_params(prior=forest.prior_)
     with say.progress(f"Estimating its quality, {len(splits)} folds") as done:
-        score = _quality.cross_fitted(like, table.X, table.labelled, splits, done)
+        score = _quality.cross_fitted(like, table.X, table.labeled, splits, done)
     report = _quality.judge(
-        table.labelled,
+        table.labeled,
         score,
         prior=known["value"],
         prior_interval=known["interval"],

@@ -57,13 +57,13 @@ def prior(
     with say.progress("Estimating the prior") as done:
         for i, name in enumerate(methods):
             found[name] = estimate_prior(
-                table.X, table.labelled, method=name, scenario=scenario, random_state=seed
+                table.X, table.labeled, method=name, scenario=scenario, random_state=seed
             )
             done((i + 1) / len(methods))
     level = next(iter(found.values())).confidence
     say.rows(
         "Share of positives in the population",
-        ["method", "prior", f"{100 * level:g} % interval", "positives with a label"],
+        ["method", "prior", f"{100 * level:g}% interval", "positives with a label"],
         [
             [
                 name,
@@ -82,7 +82,7 @@ def prior(
                 "interval": e.interval,
                 "confidence": e.confidence,
                 "label_frequency": e.label_frequency,
-                "unlabelled_share": e.unlabeled_share,
+                "unlabeled_share": e.unlabeled_share,
             }
             for name, e in found.items()
         },

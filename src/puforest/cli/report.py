@@ -27,7 +27,7 @@ def report(
     data: Annotated[
         Path | None,
         typer.Argument(
-            metavar="DATA", help="Table of labelled and unlabelled rows to judge the model by."
+            metavar="DATA", help="Table of labeled and unlabeled rows to judge the model by."
         ),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path(
@@ -70,7 +70,7 @@ def report(
         places = {name: i for i, name in enumerate(table.names)}
         X = table.X[:, [places[name] for name in columns.features]]
         X = with_zeros(X, fitted, columns)
-        y = table.labelled
+        y = table.labeled
     else:
         about_data = {
             "--label": label,

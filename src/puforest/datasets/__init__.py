@@ -1,4 +1,4 @@
-"""Data to try things on, and ways to make PU data of labelled data.
+"""Data to try things on, and ways to make PU data of labeled data.
 
 The seven data sets of the paper have loaders, which read the files of the publishers from a folder
 and download what is missing; `load` finds them by name. The mushrooms come with the package.

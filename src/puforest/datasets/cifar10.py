@@ -1,4 +1,4 @@
-"""CIFAR-10: small colour photographs."""
+"""CIFAR-10: small color photographs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FILES = {
 
 DESCRIPTION = """\
 CIFAR-10, by Alex Krizhevsky, Vinod Nair and Geoffrey Hinton: 50000 training and 10000 test
-photographs of ten classes, 32 x 32 pixels of three colours each. Vehicles (airplane, automobile,
+photographs of ten classes, 32 x 32 pixels of three colors each. Vehicles (airplane, automobile,
 ship, truck) are positive, animals (bird, cat, deer, dog, frog, horse) negative. Pixels are as
 published, 0 to 255: the scale of a feature makes no difference to trees.
 """
@@ -98,8 +98,8 @@ def load_cifar10(
         np.isin(names, VEHICLES),
         original_target=names,
         feature_names=[
-            f"{colour}_{row}_{column}"
-            for colour in ("red", "green", "blue")
+            f"{color}_{row}_{column}"
+            for color in ("red", "green", "blue")
             for row in range(32)
             for column in range(32)
         ],

@@ -71,7 +71,7 @@ def load_covtype(
     positive : {"lodgepole pine", "other"}, default="lodgepole pine"
         The positive class: the most frequent type of cover, or all the others together. The paper
         has the others, the larger class of the two (its prior is .51, and predicting no positive
-        at all is right in 48.7 % of its test rows).
+        at all is right in 48.7% of its test rows).
     data_home : str, path or None, default=None
         Folder of the data sets. None is the one that the environment variable PUFOREST_DATA
         names, or a cache folder of the user.

@@ -1,6 +1,6 @@
 """Who gets a label: propensities that depend on the features.
 
-Each function returns ``e(x)``, the probability of a row to be labelled given that it is positive,
+Each function returns ``e(x)``, the probability of a row to be labeled given that it is positive,
 above 0 and at most 1, for ``make_pu(..., propensity=e)`` and ``fit(..., propensity=e)``.
 """
 
@@ -45,12 +45,12 @@ def score_propensity(
         The classes, two values; the larger is positive. Mean and standard deviation are then
         those of the positives; without it, those of all rows.
     frequency : float, default=0.5
-        The mean propensity: the share of positives to be labelled.
+        The mean propensity: the share of positives to be labeled.
     strength : float, default=2.0
         How much the logarithm of the odds grows with one standard deviation of the score. 0 labels
         completely at random, a negative number labels rows of a low score more often.
     minimum : float, default=0.01
-        No propensity is below it, so that no labelled row stands for more than ``1 / minimum``
+        No propensity is below it, so that no labeled row stands for more than ``1 / minimum``
         positives.
 
     Returns
@@ -107,7 +107,7 @@ def linear_propensity(
         The classes, two values; the larger is positive. The mean propensity is then that of the
         positives; without it, that of all rows.
     frequency : float, default=0.5
-        The mean propensity: the share of positives to be labelled.
+        The mean propensity: the share of positives to be labeled.
     strength : float, default=2.0
         How much the logarithm of the odds grows with one standard deviation of the linear form.
     minimum : float, default=0.01
@@ -130,7 +130,7 @@ def linear_propensity(
     >>> e = linear_propensity(X, y=y, frequency=0.2, random_state=0)
     >>> round(float(e[y == 1].mean()), 3)
     0.2
-    >>> X, labelled = make_pu(X, y, propensity=e, scenario="single-training-set", random_state=0)
+    >>> X, labeled = make_pu(X, y, propensity=e, scenario="single-training-set", random_state=0)
     """
     X = matrix(X, dtype=np.float64)
     if coef is None:
@@ -152,7 +152,7 @@ def group_propensity(groups: ArrayLike, frequencies: Mapping[Hashable, float]) -
     groups : array-like of shape (n_samples,)
         The group of each row: numbers or words.
     frequencies : mapping
-        For each group the share of its positives to be labelled, above 0 and at most 1.
+        For each group the share of its positives to be labeled, above 0 and at most 1.
 
     Returns
     -------

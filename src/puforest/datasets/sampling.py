@@ -1,4 +1,4 @@
-"""PU data out of labelled data."""
+"""PU data out of labeled data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def make_pu(
     return_index: bool = False,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[NDArray[Any], ...]:
-    """Hide most labels: draw labelled positives, and call the rest unlabelled.
+    """Hide most labels: draw labeled positives, and call the rest unlabeled.
 
     Parameters
     ----------
@@ -39,21 +39,21 @@ def make_pu(
         Their classes, two values; the larger is positive.
     n_labeled : int, float or None, default=None
         Number, or share, of the positives to label. None is half of them; with `propensity`, each
-        positive is labelled or not by its own probability, and their number is random.
+        positive is labeled or not by its own probability, and their number is random.
     scenario : {"case-control", "single-training-set"}, default="case-control"
-        "case-control" returns the labelled positives followed by the unlabelled rows: all rows,
-        the labelled ones among them again (the setting of the paper), unless `prior` or
+        "case-control" returns the labeled positives followed by the unlabeled rows: all rows,
+        the labeled ones among them again (the setting of the paper), unless `prior` or
         `n_unlabeled` choose fewer. "single-training-set" returns the rows as they are.
     prior : float, optional
         Share of positives in the population that the data are to come from, where it is not that
-        of `y`. In case-control data it is their share among the unlabelled rows, of which no
-        labelled row is one then; in a single training set their share among all rows. Rows of
+        of `y`. In case-control data it is their share among the unlabeled rows, of which no
+        labeled row is one then; in a single training set their share among all rows. Rows of
         one class are left out at random, as few as possible.
     n_unlabeled : int, optional
-        Number of unlabelled rows of case-control data, drawn at random; None is as many as there
-        are. A single training set has the rows that are not labelled.
+        Number of unlabeled rows of case-control data, drawn at random; None is as many as there
+        are. A single training set has the rows that are not labeled.
     propensity : array-like of shape (n_samples,), optional
-        Probability of each row to be labelled, given that it is positive; values of negatives are
+        Probability of each row to be labeled, given that it is positive; values of negatives are
         not used. With `n_labeled` the probabilities are proportional to it instead, and add up to
         that number. `linear_propensity` and others make them.
     return_index : bool, default=False
@@ -65,8 +65,8 @@ def make_pu(
     -------
     X : ndarray
         The rows of the PU data.
-    labelled : ndarray
-        1 for labelled positives, 0 for unlabelled rows.
+    labeled : ndarray
+        1 for labeled positives, 0 for unlabeled rows.
     index : ndarray
         Which row of the given `X` each row is: ``y[index]`` is the truth about them. Only with
         `return_index`.
@@ -75,17 +75,17 @@ def make_pu(
     --------
     >>> import numpy as np
     >>> from puforest.datasets import make_pu
-    >>> X, labelled = make_pu([[1], [2], [3], [4]], [0, 0, 1, 1], n_labeled=1, random_state=0)
-    >>> labelled
+    >>> X, labeled = make_pu([[1], [2], [3], [4]], [0, 0, 1, 1], n_labeled=1, random_state=0)
+    >>> labeled
     array([1, 0, 0, 0, 0])
 
-    Fewer positives among the unlabelled rows than in the data:
+    Fewer positives among the unlabeled rows than in the data:
 
     >>> X, y = np.arange(120)[:, None], np.arange(120) % 2
-    >>> X_pu, labelled, index = make_pu(
+    >>> X_pu, labeled, index = make_pu(
     ...     X, y, n_labeled=20, prior=0.25, return_index=True, random_state=0
     ... )
-    >>> float(y[index][labelled == 0].mean())
+    >>> float(y[index][labeled == 0].mean())
     0.25
     """
     check.refuse_masked(X, "X")
@@ -105,21 +105,21 @@ def make_pu(
     rng = check_random_state(random_state)
     if scenario == "case-control":
         draw = n_labeled, target, n_unlabeled, e
-        index, labelled = _case_control(positives, negatives, *draw, rng)
+        index, labeled = _case_control(positives, negatives, *draw, rng)
         X = X[index]
     else:
         if n_unlabeled is not None:
             raise ValueError(
                 f"n_unlabeled={n_unlabeled!r} goes with scenario='case-control': a single training "
-                "set has as many unlabelled rows as are not labelled. Give fewer rows instead."
+                "set has as many unlabeled rows as are not labeled. Give fewer rows instead."
             )
         index = np.arange(len(X))
         if target is not None:
             positives, negatives = _with_share(target, positives, negatives, None, rng)
             index = np.sort(np.concatenate([positives, negatives]))
             X = X[index]
-        labelled = np.isin(index, _to_label(positives, n_labeled, e, rng))
-    labels = labelled.astype(np.int64)
+        labeled = np.isin(index, _to_label(positives, n_labeled, e, rng))
+    labels = labeled.astype(np.int64)
     return (X, labels, index) if return_index else (X, labels)
 
 
@@ -136,19 +136,19 @@ def _case_control(
         raise ValueError(
             "prior and propensity together go with scenario='single-training-set' only: in "
             "case-control data, positives taken out by their propensity would leave others among "
-            "the unlabelled rows than the population has"
+            "the unlabeled rows than the population has"
         )
     chosen = _to_label(positives, n_labeled, propensity, rng)
     if prior is None:
-        unlabelled = np.arange(len(positives) + len(negatives))
+        unlabeled = np.arange(len(positives) + len(negatives))
         if n_unlabeled is not None:
             size = check.integer("n_unlabeled", n_unlabeled, 1)
-            size = check.number_of("n_unlabeled", size, len(unlabelled), "rows")
-            unlabelled = rng.choice(unlabelled, size, replace=False)
+            size = check.number_of("n_unlabeled", size, len(unlabeled), "rows")
+            unlabeled = rng.choice(unlabeled, size, replace=False)
     else:
         rest = np.setdiff1d(positives, chosen)
-        unlabelled = np.concatenate(_with_share(prior, rest, negatives, n_unlabeled, rng))
-    index = np.concatenate([chosen, unlabelled])
+        unlabeled = np.concatenate(_with_share(prior, rest, negatives, n_unlabeled, rng))
+    index = np.concatenate([chosen, unlabeled])
     return index, np.arange(len(index)) < len(chosen)
 
 
@@ -163,7 +163,7 @@ def _to_label(
         drawn = positives[rng.random_sample(len(positives)) < propensity[positives]]
         if not len(drawn):
             raise ValueError(
-                f"propensity: none of the {len(positives)} positives was drawn to be labelled. "
+                f"propensity: none of the {len(positives)} positives was drawn to be labeled. "
                 "Give larger propensities, or n_labeled."
             )
         return drawn
@@ -178,7 +178,7 @@ def _to_label(
         raise ValueError(
             f"n_labeled={n_labeled!r} is too many for propensities this uneven: that of a positive "
             f"would be {probability.max():.3g}. At most "
-            f"{int(size / probability.max())} can be labelled in proportion to them."
+            f"{int(size / probability.max())} can be labeled in proportion to them."
         )
     # Systematic sampling: the rows are laid end to end, each as long as its probability, and a
     # comb with teeth one apart picks those that it hits, so that each is hit by its probability.
@@ -204,7 +204,7 @@ def _with_share(
         if not 0 < needed <= there:
             raise ValueError(
                 f"prior={prior:g} among {n} rows needs {needed} {name}, and {there} are left: "
-                "give another prior, fewer labelled or unlabelled rows, or more data"
+                "give another prior, fewer labeled or unlabeled rows, or more data"
             )
     return (
         rng.choice(positives, n_positives, replace=False),

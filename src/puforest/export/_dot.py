@@ -11,7 +11,7 @@ from puforest.export._trees import fitted
 # Those of the plots, for posteriors of 1 and 0; white is one half.
 POSITIVE = (0x0B, 0x6E, 0x99)
 NEGATIVE = (0xD9, 0x73, 0x0D)
-# How much of the colour: little enough to read black on it.
+# How much of the color: little enough to read black on it.
 STRONGEST = 0.55
 
 HEAD = """digraph tree {
@@ -32,7 +32,7 @@ def to_dot(
     """Write a tree in the language of Graphviz.
 
     Nodes say what leaves vote for or which rows go left; the posterior; the mass W_u and the
-    positive mass W_p; the labelled and unlabelled rows of the fit. They are the bluer the more is
+    positive mass W_p; the labeled and unlabeled rows of the fit. They are the bluer the more is
     positive, and the more orange the less. ``dot -Tsvg tree.dot -o tree.svg`` draws it.
 
     Parameters
@@ -133,14 +133,14 @@ def _look(node: Node) -> str:
         head,
         f"posterior {node.posterior}",
         f"mass {node.w_u}, positive {node.w_p}",
-        f"{node.labelled} labelled, {node.unlabelled} unlabelled",
+        f"{node.labeled} labeled, {node.unlabeled} unlabeled",
     )
     style = ', style="filled,rounded,dashed"' if node.n_below else ""
     width = ", penwidth=2" if node.vote else ""
-    return f'label={label}, fillcolor="{colour(node.share)}"{style}{width}'
+    return f'label={label}, fillcolor="{color(node.share)}"{style}{width}'
 
 
-def colour(posterior: float) -> str:
+def color(posterior: float) -> str:
     """From orange for 0 over white for one half to blue for 1."""
     end = POSITIVE if posterior > 0.5 else NEGATIVE
     strength = STRONGEST * abs(2 * posterior - 1)

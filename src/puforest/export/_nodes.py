@@ -32,8 +32,8 @@ class Node:
     w_u: str
     share: float  # the posterior
     posterior: str
-    labelled: str
-    unlabelled: str
+    labeled: str
+    unlabeled: str
     vote: str  # of a leaf, the class; else empty
     n_below: int  # nodes that are not shown
 
@@ -86,8 +86,8 @@ class Reader:
                 w_u=self._number(tree.w_u[node]),
                 share=float(share[node]),
                 posterior=self._number(share[node]),
-                labelled=str(tree.n_labelled[node]),
-                unlabelled=str(tree.n_unlabelled[node]),
+                labeled=str(tree.n_labeled[node]),
+                unlabeled=str(tree.n_unlabeled[node]),
                 vote=self._classes[int(vote[node])] if ends else "",
                 n_below=int(sizes[node]) - 1 if cut else 0,
             )

@@ -26,7 +26,7 @@ def to_shap(model: Any) -> dict[str, Any]:
 
     Without background data, SHAP follows both branches of a split on an unknown feature, and
     weighs them. The weights are the masses W_u here: how much of the *population* goes each way,
-    as the fit has estimated it. Rows would not do: labelled rows of a case-control study are
+    as the fit has estimated it. Rows would not do: labeled rows of a case-control study are
     collected, and are no part of it. So ``expected_value`` is the mean answer for the population.
 
     Parameters

@@ -16,7 +16,7 @@ WIDEST = 60
 # long path would otherwise grow with the square of its nodes.
 DEEPEST_INDENT = 30
 
-COLUMNS = ("W_p", "W_u", "posterior", "labelled", "unlabelled", "vote")
+COLUMNS = ("W_p", "W_u", "posterior", "labeled", "unlabeled", "vote")
 
 
 def to_text(
@@ -31,7 +31,7 @@ def to_text(
 
     A line says under which condition its parent sends rows there; the masses ``W_p`` and ``W_u``,
     estimated shares of the population that are "here and positive" and "here"; the posterior,
-    ``W_p / W_u`` within 0 and 1; the labelled and unlabelled rows of the fit; and for leaves the
+    ``W_p / W_u`` within 0 and 1; the labeled and unlabeled rows of the fit; and for leaves the
     class that they vote for. Nodes below depth 30 are indented like those at depth 30, and their
     depth is written out, as in ``|--[31] x0 <= 4``.
 
@@ -65,7 +65,7 @@ def to_text(
     >>> X = [[0.1], [0.2], [0.3], [0.6], [0.7], [0.9]]
     >>> tree = PUDecisionTreeClassifier(prior=0.5).fit(X, [0, 0, 0, 0, 1, 1])
     >>> print(to_text(tree, feature_names=["length"]))
-    PUDecisionTreeClassifier  W_p  W_u  posterior  labelled  unlabelled  vote
+    PUDecisionTreeClassifier  W_p  W_u  posterior  labeled  unlabeled  vote
     all rows                  0.5    1        0.5         2           4
     |-- length <= 0.25          0  0.5          0         0           2  0
     |-- length > 0.25         0.5  0.5          1         2           2  1
@@ -124,7 +124,7 @@ def _lines(reader: Reader) -> Iterator[str]:
 def _entry(node: Node) -> tuple[str, tuple[str, ...]]:
     """Where a node is, and its figures."""
     end = f"... {node.n_below} nodes below" if node.n_below else node.vote
-    figures = (node.w_p, node.w_u, node.posterior, node.labelled, node.unlabelled, end)
+    figures = (node.w_p, node.w_u, node.posterior, node.labeled, node.unlabeled, end)
     return _indent(node.depth) + node.condition, figures
 
 

@@ -81,7 +81,7 @@ def to_treelite(model: Any) -> treelite.Model:
             tree.threshold,
             tree.left,
             answers[forest.offset[t] : forest.offset[t + 1]],
-            tree.n_labelled + tree.n_unlabelled,
+            tree.n_labeled + tree.n_unlabeled,
         )
         builder.start_tree()
         nodes = zip(*(column.tolist() for column in columns), strict=True)

@@ -133,8 +133,8 @@ def importances(
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> from puforest.inspection import importances
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X, labelled = make_pu(X, y, n_labeled=1000, random_state=0)
-    >>> forest = PUExtraTreesClassifier(prior=y.mean(), random_state=0).fit(X, labelled)
+    >>> X, labeled = make_pu(X, y, n_labeled=1000, random_state=0)
+    >>> forest = PUExtraTreesClassifier(prior=y.mean(), random_state=0).fit(X, labeled)
     >>> found = importances(forest)
     >>> found.values.shape
     (100, 112)
@@ -169,7 +169,7 @@ def permutation_importance(
 ) -> FeatureImportances:
     """How much worse a PU metric gets when a feature is shuffled.
 
-    Labelled and unlabelled rows are shuffled together: a feature that is shuffled says nothing
+    Labeled and unlabeled rows are shuffled together: a feature that is shuffled says nothing
     about the class any more.
 
     Parameters
@@ -206,10 +206,10 @@ def permutation_importance(
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(2000) < 0.5
     >>> X = rng.normal(size=(2000, 3)) + y[:, None] * [0, 3, 0]
-    >>> labelled = y & (rng.random(2000) < 0.3)
+    >>> labeled = y & (rng.random(2000) < 0.3)
     >>> forest = PUExtraTreesClassifier(prior=0.5, scenario="single-training-set", random_state=0)
-    >>> forest = forest.fit(X[:1000], labelled[:1000])
-    >>> found = permutation_importance(forest, X[1000:], labelled[1000:], random_state=0)
+    >>> forest = forest.fit(X[:1000], labeled[:1000])
+    >>> found = permutation_importance(forest, X[1000:], labeled[1000:], random_state=0)
     >>> int(found.order[0])
     1
     """

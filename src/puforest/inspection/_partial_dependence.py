@@ -70,7 +70,7 @@ def partial_dependence(
     features : int, str or a pair of them
         A feature by its number or name, or two.
     y : array-like of shape (n_samples,), optional
-        PU labels of the rows. In case-control data, labelled rows are no sample of the population
+        PU labels of the rows. In case-control data, labeled rows are no sample of the population
         and left out. Without it, all rows are used.
     scenario : {"case-control", "single-training-set"}, optional
         How the rows were drawn; that of the estimator by default. Only with `y`.
@@ -95,9 +95,9 @@ def partial_dependence(
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(1000) < 0.5
     >>> X = rng.normal(size=(1000, 2)) + y[:, None] * [2, 0]
-    >>> labelled = y & (rng.random(1000) < 0.3)
+    >>> labeled = y & (rng.random(1000) < 0.3)
     >>> forest = PUExtraTreesClassifier(prior=0.5, scenario="single-training-set", random_state=0)
-    >>> curve = partial_dependence(forest.fit(X, labelled), X, 0, y=labelled)
+    >>> curve = partial_dependence(forest.fit(X, labeled), X, 0, y=labeled)
     >>> bool(curve.average[-1] - curve.average[0] > 0.8)
     True
     """

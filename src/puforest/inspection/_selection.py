@@ -144,10 +144,10 @@ def feature_selection_curve(
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> from puforest.inspection import feature_selection_curve
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X_pu, labelled = make_pu(X[::4], y[::4], n_labeled=300, random_state=0)
+    >>> X_pu, labeled = make_pu(X[::4], y[::4], n_labeled=300, random_state=0)
     >>> forest = PUExtraTreesClassifier(prior=y.mean(), n_estimators=20)
     >>> curve = feature_selection_curve(
-    ...     forest, X_pu, labelled, X_test=X[1::4], y_test=y[1::4], steps=[1, 30, 112],
+    ...     forest, X_pu, labeled, X_test=X[1::4], y_test=y[1::4], steps=[1, 30, 112],
     ...     random_state=0,
     ... )
     >>> bool(curve.mean[0] < 0.95 < curve.mean[1])

@@ -40,7 +40,7 @@ BELOW_ONE = math.nextafter(1, 0)
 # What best bin estimation looked at, by which fits estimate a prior: points of a curve, and where
 # on it the estimate is.
 METHOD = "bbe"
-CURVE = ("thresholds", "quotient", "lower", "upper", "labelled_above", "unlabelled_above")
+CURVE = ("thresholds", "quotient", "lower", "upper", "labeled_above", "unlabeled_above")
 CHOSEN = "chosen"
 EVIDENCE = "evidence."  # before the names of the arrays
 
@@ -62,8 +62,8 @@ def stored_model(model: PUClassifier, arrays: Arrays) -> dict[str, Any]:
         "prior": float(model.prior_),
         "grown_for": {"risk": grown.risk, "loss": grown.loss, "scenario": grown.scenario},
         "masses": {
-            "labelled_u": float(model._masses.labelled_u),
-            "unlabelled_u": float(model._masses.unlabelled_u),
+            "labeled_u": float(model._masses.labeled_u),
+            "unlabeled_u": float(model._masses.unlabeled_u),
         },
         "prior_estimate": _stored_estimate(getattr(model, "prior_estimate_", None), arrays),
     }
@@ -71,10 +71,10 @@ def stored_model(model: PUClassifier, arrays: Arrays) -> dict[str, Any]:
         asked, rows = model._sample[: len(SAMPLING)], model._sample[len(SAMPLING) :]
         sampling = {name: plain(name, v) for name, v in zip(SAMPLING, asked, strict=True)}
         stored["sampling"] = {"seed": model._seed, **sampling}
-        stored["rows"] = {"labelled": rows[0], "unlabelled": rows[1]}
+        stored["rows"] = {"labeled": rows[0], "unlabeled": rows[1]}
         stored["out_of_bag"] = _stored_out_of_bag(model, arrays)
     else:
-        root = {"labelled": forest.n_labelled[0], "unlabelled": forest.n_unlabelled[0]}
+        root = {"labeled": forest.n_labeled[0], "unlabeled": forest.n_unlabeled[0]}
         stored["rows"] = {name: int(n) for name, n in root.items()}
     return stored
 
@@ -125,7 +125,7 @@ def restored_model(stored: Fields, arrays: Arrays) -> PUClassifier:
     if names is not None:
         model.feature_names_in_ = names
     rows = stored.fields("rows")
-    n_rows = tuple(rows.integer(name, 1, check.MAX_UINT32) for name in ("labelled", "unlabelled"))
+    n_rows = tuple(rows.integer(name, 1, check.MAX_UINT32) for name in ("labeled", "unlabeled"))
     rows.finish()
     if isinstance(model, PUForestClassifier):
         _restore_sampling(model, stored.fields("sampling"), n_rows)
@@ -133,7 +133,7 @@ def restored_model(stored: Fields, arrays: Arrays) -> PUClassifier:
     else:
         forest = model._forest
         require(forest.n_trees == 1, f"a {estimator_class.__name__} has one tree")
-        root = (forest.n_labelled[0], forest.n_unlabelled[0])
+        root = (forest.n_labeled[0], forest.n_unlabeled[0])
         require(n_rows == root, "rows are not those of the root")
     stored.finish()
     return model
@@ -147,10 +147,10 @@ def _restored_purpose(stored: Fields, prior: float) -> GrownFor:
 
 
 def _restored_masses(stored: Fields, prior: float) -> GroupMasses:
-    labelled_u = stored.number("labelled_u", 0, 1)
-    unlabelled_u = stored.number("unlabelled_u", 0, 1)
+    labeled_u = stored.number("labeled_u", 0, 1)
+    unlabeled_u = stored.number("unlabeled_u", 0, 1)
     stored.finish()
-    return GroupMasses(prior, labelled_u, unlabelled_u)
+    return GroupMasses(prior, labeled_u, unlabeled_u)
 
 
 def _restored_estimate(stored: Fields, arrays: Arrays) -> PriorEstimate:

@@ -19,8 +19,8 @@ ARRAYS = {
     "left": np.int32,
     "w_p": np.float64,
     "w_u": np.float64,
-    "n_labelled": np.int32,
-    "n_unlabelled": np.int32,
+    "n_labeled": np.int32,
+    "n_unlabeled": np.int32,
 }
 
 # One row of so many features takes 128 MB. Importances are such rows, so that a file could else
@@ -42,7 +42,7 @@ def checked_forest(arrays: dict[str, NDArray[Any]], n_features: int, prior: floa
     offset = arrays["offset"]
     require(len(offset) > 1, "it has no tree")
     require(offset[0] == 0 and offset[-1] == n, "offset does not go from 0 to the number of nodes")
-    # Differences of any two numbers might overflow; of neighbours in order they cannot.
+    # Differences of any two numbers might overflow; of neighbors in order they cannot.
     require(bool((offset[:-1] < offset[1:]).all()), "offset does not ascend: a tree has no nodes")
     size = np.diff(offset)
     require(size.max() <= np.iinfo(np.int32).max, "a tree has more than 2^31 - 1 nodes")
@@ -87,7 +87,7 @@ def _checked_children(
 def _check_counts(
     arrays: dict[str, NDArray[Any]], inner: NDArray[np.int64], children: NDArray[np.int64]
 ) -> None:
-    for name in ("n_labelled", "n_unlabelled"):
+    for name in ("n_labeled", "n_unlabeled"):
         count = arrays[name]
         require(count.min() >= 0, f"{name} is negative")
         total = count[children].astype(np.int64) + count[children + 1]

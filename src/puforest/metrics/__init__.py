@@ -1,6 +1,6 @@
-"""Judge classifiers by positive and unlabelled rows, without a single known negative.
+"""Judge classifiers by positive and unlabeled rows, without a single known negative.
 
-All metrics take PU labels (the larger value for labelled positives), predictions or scores, and
+All metrics take PU labels (the larger value for labeled positives), predictions or scores, and
 the class prior, and `scenario` says how the rows came about. Judge by rows that were held out.
 """
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 PARAMETERS = {
     "y_true": """array-like of shape (n_samples,)
-    PU labels: two values, the larger for labelled positives, the smaller for unlabelled rows.""",
+    PU labels: two values, the larger for labeled positives, the smaller for unlabeled rows.""",
     "y_pred": """array-like of shape (n_samples,)
     Predicted classes, in the coding of `y_true`.""",
     "y_score": """array-like of shape (n_samples,)
@@ -16,13 +16,13 @@ PARAMETERS = {
     "prior": """float
     Share of positives in the population, between 0 and 1.""",
     "scenario": """{{"case-control", "single-training-set"}}, default={default}
-    How the rows came about. "case-control": the unlabelled rows are the sample of the
+    How the rows came about. "case-control": the unlabeled rows are the sample of the
     population. "single-training-set": all rows together are.""",
     "sample_weight": """array-like of shape (n_samples,), optional
     Weights of the rows; a row of weight 2 counts as two.""",
     "propensity": """array-like of shape (n_samples,), optional
-    Probability of each labelled row to be labelled given that it is positive, where this differs
-    between rows. Values of unlabelled rows are not used.""",
+    Probability of each labeled row to be labeled given that it is positive, where this differs
+    between rows. Values of unlabeled rows are not used.""",
     "n_bins": """int, default={default}
     Number of bins.""",
     "strategy": """{{"quantile", "uniform"}}, default={default}
@@ -30,7 +30,7 @@ PARAMETERS = {
     "confidence": """float, default={default}
     Probability with which an interval covers the truth.""",
     "method": """{{"formula", "bootstrap"}}, default={default}
-    The delta method, or draws with replacement: of labelled and of unlabelled rows separately in
+    The delta method, or draws with replacement: of labeled and of unlabeled rows separately in
     case-control data, of all rows together in a single training set.""",
     "prior_interval": """tuple of two floats, optional
     Lowest and highest prior that are plausible. Intervals then cover those of both ends.""",

@@ -114,7 +114,7 @@ class Judged:
         return replace(found, warning=PriorMismatchWarning(message))
 
     def spread(self, metric: Metric, **options: Any) -> tuple[float, float]:
-        """Centre and standard error of what the metric may be."""
+        """Center and standard error of what the metric may be."""
         rows = self.softened() if metric.reads == "prediction" else self
         found = metric.estimate(rows.sample, rows.values, rows.prior, **options)
         return found.value, rows.sample.standard_error(found.on_positives, found.on_population)
@@ -136,7 +136,7 @@ class Judged:
 def _cause(prior: float) -> str:
     # With U = π P + (1 - π) N, only a π too large makes a share of N leave [0, 1].
     return (
-        f"prior={prior:g} is too large for these rows, or the labelled rows are no random sample "
+        f"prior={prior:g} is too large for these rows, or the labeled rows are no random sample "
         "of the positives (give propensity), or scenario is not how the rows came about."
     )
 
@@ -200,17 +200,17 @@ def read_values(reads: str, y_true: ArrayLike, y: ArrayLike) -> Array:
 
 def called_positive(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     """1 where the prediction is the larger class of `y_true`, 0 where it is the smaller."""
-    unlabelled, labelled = np.unique(column_or_1d(y_true))
+    unlabeled, labeled = np.unique(column_or_1d(y_true))
     check.refuse_masked(y_pred, "y_pred")
     pred = np.asarray(y_pred)
     n = len(column_or_1d(y_true))
     if pred.shape != (n,):
         raise ValueError(f"y_pred must have the shape ({n},), got {pred.shape}")
-    positive = np.asarray(pred == labelled)
-    for bad in pred[~(positive | np.asarray(pred == unlabelled))][:1].tolist():
+    positive = np.asarray(pred == labeled)
+    for bad in pred[~(positive | np.asarray(pred == unlabeled))][:1].tolist():
         raise ValueError(
-            f"y_pred must hold the classes of y_true, {unlabelled.item()!r} and "
-            f"{labelled.item()!r}, got {bad!r}: compare scores with a threshold first"
+            f"y_pred must hold the classes of y_true, {unlabeled.item()!r} and "
+            f"{labeled.item()!r}, got {bad!r}: compare scores with a threshold first"
         )
     return positive.astype(float)
 

@@ -129,7 +129,7 @@ def pu_calibration_error(
 
     Both are means over bins of probabilities, weighted by the share of the population in each.
     Chance makes every distance larger, so even a perfect calibration has an error above 0, and
-    the more so the more bins and the fewer labelled rows there are.
+    the more so the more bins and the fewer labeled rows there are.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Judge predicted classes: all follows from the recall r and the share q that is called positive.
 
-r is a mean over the labelled positives, q a mean over the population, and neither needs a negative.
+r is a mean over the labeled positives, q a mean over the population, and neither needs a negative.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def _of_nothing_called(r: float, positive: Array) -> Estimate:
         warning = UndefinedMetricWarning("no row is predicted positive: the score is set to 0")
         return Estimate(0.0, unknown, unknown, warning)
     warning = UndefinedMetricWarning(
-        f"{r:.3g} of the labelled rows are predicted positive, but no row of the population is: "
-        "the score is nan. There are too few unlabelled rows, or they do not hold such positives."
+        f"{r:.3g} of the labeled rows are predicted positive, but no row of the population is: "
+        "the score is nan. There are too few unlabeled rows, or they do not hold such positives."
     )
     return Estimate(np.nan, unknown, unknown, warning)
 
@@ -127,7 +127,7 @@ def pu_recall_score(
 ) -> float:
     """Share of the positives that are predicted positive: r.
 
-    It is the share of the labelled rows, and needs no prior. Rows must be held out from the fit.
+    It is the share of the labeled rows, and needs no prior. Rows must be held out from the fit.
 
     Parameters
     ----------

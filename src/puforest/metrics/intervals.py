@@ -93,7 +93,7 @@ class IntervalSettings:
 def resamples(sample: PUSample, n_resamples: int, random_state: Any) -> Iterator[PUSample]:
     """Samples drawn with replacement, as other weights of the same rows.
 
-    The rows of a single training set are drawn together; draws without a labelled row, from
+    The rows of a single training set are drawn together; draws without a labeled row, from
     which nothing could be estimated, are drawn again.
     """
     rng = check.random_state(random_state)
@@ -101,7 +101,7 @@ def resamples(sample: PUSample, n_resamples: int, random_state: Any) -> Iterator
     if sample.scenario == "single-training-set":
         groups = [np.flatnonzero(there)]
     else:
-        groups = [np.flatnonzero(there & part) for part in (sample.labelled, ~sample.labelled)]
+        groups = [np.flatnonzero(there & part) for part in (sample.labeled, ~sample.labeled)]
     drawn = 0
     while drawn < n_resamples:
         rows = np.concatenate([g[rng.randint(len(g), size=len(g))] for g in groups])
@@ -122,12 +122,12 @@ def estimate_interval(
     """The estimate for the prior of `rows`, and the interval that covers those of all priors."""
     priors = settings.priors(rows) if metric.needs_prior else [rows.prior]
     found = rows.estimate(metric, **options)
-    centres, errors = np.transpose(
+    centers, errors = np.transpose(
         [replace(rows, prior=prior).spread(metric, **options) for prior in priors]
     )
     if settings.method == "formula":
         reach = norm.ppf((1 + settings.confidence) / 2) * errors
-        lows, highs = centres - reach, centres + reach
+        lows, highs = centers - reach, centers + reach
     else:
         of_shares = metric.reads == "prediction"
         soft = rows.softened() if of_shares else rows
@@ -146,8 +146,8 @@ def estimate_interval(
         else:
             # The basic bootstrap: errors of draws against the estimate stand for its own against
             # the truth, biases included, before anything is clipped.
-            lows, highs = 2 * centres - upper, 2 * centres - lower
-    # Where shares are 0 or 1, the centre is off the value.
+            lows, highs = 2 * centers - upper, 2 * centers - lower
+    # Where shares are 0 or 1, the center is off the value.
     low, high = np.append(lows, found.value).min(), np.append(highs, found.value).max()
     if isinstance(found.warning, UndefinedMetricWarning):
         low, high = metric.low, metric.high
@@ -206,12 +206,12 @@ def pu_interval(
     Notes
     -----
     Predicted classes are judged by shares of rows. To keep intervals honest where these are next
-    to 0 or 1, such as a recall of 1 on few labelled rows, both methods work on the rows with four
+    to 0 or 1, such as a recall of 1 on few labeled rows, both methods work on the rows with four
     more: one predicted positive and one negative, in the sample of the positives and in that of
     the population (Agresti and Caffo, 2000). So the value need not be in the middle.
 
     For scores and probabilities both methods are right for many rows, and too short with a
-    handful of labelled ones. The calibration error has no honest interval near 0, nor has the
+    handful of labeled ones. The calibration error has no honest interval near 0, nor has the
     average precision near 1.
 
     Examples

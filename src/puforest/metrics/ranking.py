@@ -54,7 +54,7 @@ class Thresholds:
         )
 
     def precision(self, prior: float) -> Array:
-        """Precision, not yet clipped: infinite where only labelled rows are called positive."""
+        """Precision, not yet clipped: infinite where only labeled rows are called positive."""
         precision = np.full(len(self.q), np.inf)
         np.divide(prior * self.r, self.q, out=precision, where=self.q > 0)
         return precision

@@ -36,7 +36,7 @@ class ClassificationReport:
         The class prior in use.
     scenario : str
         How the rows came about.
-    n_labelled, n_unlabelled : int
+    n_labeled, n_unlabeled : int
         Numbers of rows.
     """
 
@@ -45,8 +45,8 @@ class ClassificationReport:
     notes: tuple[str, ...]
     prior: float
     scenario: str
-    n_labelled: int
-    n_unlabelled: int
+    n_labeled: int
+    n_unlabeled: int
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain dictionaries, numbers and strings."""
@@ -55,9 +55,9 @@ class ClassificationReport:
     def __str__(self) -> str:
         width = max(len(name) for name in self.metrics)
         first = next(iter(self.metrics.values()))
-        bounds = f"{100 * first.confidence:g} % interval"
+        bounds = f"{100 * first.confidence:g}% interval"
         lines = [
-            f"{self.n_labelled} labelled and {self.n_unlabelled} unlabelled rows, "
+            f"{self.n_labeled} labeled and {self.n_unlabeled} unlabeled rows, "
             f"scenario {self.scenario}, prior {self.prior:g}",
             "",
             f"{'':{width}}  {'value':>7}  {bounds:>16}",
@@ -113,9 +113,9 @@ def pu_classification_report(
     >>> y_true = np.repeat([1, 0], [100, 400])
     >>> y_pred = np.concatenate([np.repeat([1, 0], [80, 20]), np.repeat([1, 0], [120, 280])])
     >>> print(pu_classification_report(y_true, y_pred, prior=0.3))
-    100 labelled and 400 unlabelled rows, scenario case-control, prior 0.3
+    100 labeled and 400 unlabeled rows, scenario case-control, prior 0.3
     <BLANKLINE>
-                              value     95 % interval
+                              value     95% interval
     pu_precision             0.8000  0.6500 to 0.9330
     pu_recall                0.8000  0.7156 to 0.8726
     pu_f1                    0.8000  0.6946 to 0.8910
@@ -151,6 +151,6 @@ def pu_classification_report(
         tuple(notes),
         known,
         scenario,
-        int(sample.labelled.sum()),
-        int((~sample.labelled).sum()),
+        int(sample.labeled.sum()),
+        int((~sample.labeled).sum()),
     )

@@ -74,7 +74,7 @@ class PUScorer(BaseEstimator):
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
         propensity : array-like of shape (n_samples,), optional
-            Probabilities of labelled rows to be labelled.
+            Probabilities of labeled rows to be labeled.
 
         Returns
         -------
@@ -104,7 +104,7 @@ class PUScorer(BaseEstimator):
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
         propensity : array-like of shape (n_samples,), optional
-            Probabilities of labelled rows to be labelled.
+            Probabilities of labeled rows to be labeled.
 
         Returns
         -------
@@ -184,10 +184,10 @@ def pu_scorer(
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> from puforest.metrics import pu_scorer
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X, labelled = make_pu(X[::8], y[::8], random_state=0)
+    >>> X, labeled = make_pu(X[::8], y[::8], random_state=0)
     >>> forest = PUExtraTreesClassifier(prior=y.mean(), n_estimators=10, random_state=0)
     >>> search = GridSearchCV(forest, {"max_depth": [1, 8]}, scoring=pu_scorer("accuracy"), cv=3)
-    >>> search.fit(X, labelled).best_params_
+    >>> search.fit(X, labeled).best_params_
     {'max_depth': 8}
     """
     metric = find_metric(name, "name")

@@ -26,7 +26,7 @@ class Triviality:
     message : str
         What was seen, and what to try.
     recall : float
-        Share of the labelled rows that are called positive.
+        Share of the labeled rows that are called positive.
     positive_share : float
         Share of the population that is.
     standard_error : float
@@ -56,7 +56,7 @@ def detect_trivial(
 ) -> Triviality:
     """Detect a classifier that calls (nearly) all rows the same, or is no better than chance.
 
-    Chance calls as many of the labelled rows positive as of the population, so a classifier is
+    Chance calls as many of the labeled rows positive as of the population, so a classifier is
     better only if its recall is clearly above the share that it calls positive. No prior is needed.
 
     Parameters
@@ -99,21 +99,21 @@ def triviality(rows: Judged, margin: float = 0.01, confidence: float = 0.95) -> 
     if max(r, q) <= margin:
         kind = "none-positive"
         message = (
-            f"(nearly) nothing is called positive: {r:.3f} of the labelled rows and {q:.3f} of the "
+            f"(nearly) nothing is called positive: {r:.3f} of the labeled rows and {q:.3f} of the "
             "population. Lower the threshold, or check that the prior is not too small."
         )
     elif min(r, q) >= 1 - margin:
         kind = "all-positive"
         message = (
-            f"(nearly) everything is called positive: {r:.3f} of the labelled rows and {q:.3f} of "
+            f"(nearly) everything is called positive: {r:.3f} of the labeled rows and {q:.3f} of "
             "the population. Recall alone looks perfect then. Raise the threshold, or check that "
-            "the prior is not too large and that unlabelled rows do weigh in the fit."
+            "the prior is not too large and that unlabeled rows do weigh in the fit."
         )
     elif r - q <= norm.ppf(confidence) * error:
         kind = "chance"
         message = (
             f"no better than chance: recall {r:.3f} is not clearly above the {q:.3f} of the "
             f"population that is called positive (standard error {error:.3f}). The features may "
-            "not tell positives from others, or there are too few labelled rows to see it."
+            "not tell positives from others, or there are too few labeled rows to see it."
         )
     return Triviality(kind, message, r, q, error)

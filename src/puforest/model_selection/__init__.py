@@ -1,7 +1,7 @@
-"""Folds, cross-validation and out-of-bag judgement for labelled and unlabelled rows.
+"""Folds, cross-validation and out-of-bag judgment for labeled and unlabeled rows.
 
-The rows of each fold are PU data of their own: estimators and metrics count labelled and
-unlabelled rows, weights and propensities among the rows they get.
+The rows of each fold are PU data of their own: estimators and metrics count labeled and
+unlabeled rows, weights and propensities among the rows they get.
 """
 
 from puforest.model_selection._cross_validation import cross_val_score, cross_validate

@@ -50,11 +50,11 @@ def cross_validate(
     X : array-like of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,)
-        Two values, the larger for labelled rows.
+        Two values, the larger for labeled rows.
     scoring : str, callable, list of str, dict or None, default=None
         Names of `puforest.metrics.get_scorer` such as "pu_f1", names of scikit-learn, or scorers
         ``scorer(estimator, X, y)``; several as a list, or as a dict by name. None is
-        "pu_accuracy". scikit-learn's scores take unlabelled rows for negatives.
+        "pu_accuracy". scikit-learn's scores take unlabeled rows for negatives.
     cv : int, splitter, iterable or None, default=None
         None is five folds, a number that many, of `PUStratifiedKFold` with a fixed seed.
     n_jobs : int or None, default=None
@@ -83,13 +83,13 @@ def cross_validate(
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> from puforest.model_selection import cross_validate
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X, labelled = make_pu(X, y, n_labeled=0.5, scenario="single-training-set", random_state=0)
+    >>> X, labeled = make_pu(X, y, n_labeled=0.5, scenario="single-training-set", random_state=0)
     >>> forest = PUExtraTreesClassifier(
     ...     prior=0.52, scenario="single-training-set", n_estimators=10, random_state=0
     ... )
     >>> def recall(estimator, X, y):
     ...     return estimator.predict(X)[y == 1].mean()
-    >>> bool(cross_validate(forest, X, labelled, scoring=recall)["test_score"].min() > 0.95)
+    >>> bool(cross_validate(forest, X, labeled, scoring=recall)["test_score"].min() > 0.95)
     True
     """
     scorers = _scorers(scoring)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
-from puforest._copies import labelled_copies
+from puforest._copies import labeled_copies
 from puforest._sample import PUSample, pu_sample
 from puforest.forest import PUForestClassifier
 from puforest.risk import LOSSES, loss_value
@@ -28,14 +28,14 @@ class OutOfBagRisk:
         The estimate. With the zero-one loss it is the error rate.
     standard_error : float
         Its standard error, the prior taken as known.
-    n_labelled, n_unlabelled : int
+    n_labeled, n_unlabeled : int
         Rows that it rests on.
     """
 
     value: float
     standard_error: float
-    n_labelled: int
-    n_unlabelled: int
+    n_labeled: int
+    n_unlabeled: int
 
 
 def oob_risk(
@@ -52,7 +52,7 @@ def oob_risk(
 ) -> OutOfBagRisk:
     """Judge a forest without folds: each row by the trees that have not seen it.
 
-    Labelled rows that stand among the unlabelled ones again bias it: trees have seen one copy
+    Labeled rows that stand among the unlabeled ones again bias it: trees have seen one copy
     while they judge the other. Use folds with ``group_copies=True`` then.
 
     Parameters
@@ -62,7 +62,7 @@ def oob_risk(
     y : array-like of shape (n_samples,)
         Labels of the rows it was fitted to, in their order.
     X : array-like of shape (n_samples, n_features), optional
-        Those rows. They are only searched for copies of labelled rows, to warn of them.
+        Those rows. They are only searched for copies of labeled rows, to warn of them.
     loss : str, default="zero-one"
         A key of `puforest.risk.LOSSES`; the score is the mean vote, from -1 to 1.
     risk : {"nnpu", "upu"} or None, default=None
@@ -87,7 +87,7 @@ def oob_risk(
     >>> from puforest.model_selection import oob_risk
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 2))
-    >>> X[:200] += 2  # the positives: a hundred labelled, a hundred among the unlabelled
+    >>> X[:200] += 2  # the positives: a hundred labeled, a hundred among the unlabeled
     >>> y = np.repeat([1, 0], [100, 300])
     >>> forest = PURandomForestClassifier(prior=1 / 3, oob_score=True, random_state=0).fit(X, y)
     >>> judged = oob_risk(forest, y)
@@ -99,7 +99,7 @@ def oob_risk(
     check.one_of("loss", loss, LOSSES)
     if chosen == "pn":
         raise ValueError(
-            "risk='pn' takes the rows as fully labelled: read forest.oob_risk_, or compare "
+            "risk='pn' takes the rows as fully labeled: read forest.oob_risk_, or compare "
             "forest.oob_decision_function_ with y by scikit-learn's metrics"
         )
     check.one_of("risk", chosen, ("nnpu", "upu"))
@@ -115,7 +115,7 @@ def oob_risk(
             "labels of the fit"
         )
     if X is not None:
-        _warn_of_copies(X, sample.labelled)
+        _warn_of_copies(X, sample.labeled)
     pi = sample.class_prior(forest.prior_ if prior is None else prior)
     seen = np.isfinite(decision)
     judged, score = among(sample, seen), decision[seen]
@@ -128,17 +128,17 @@ def oob_risk(
     return OutOfBagRisk(
         value=of_positives + (max(0.0, of_negatives) if chosen == "nnpu" else of_negatives),
         standard_error=judged.standard_error(pi * (as_positive - as_negative), as_negative),
-        n_labelled=int(np.count_nonzero(judged.labelled)),
-        n_unlabelled=int(np.count_nonzero(~judged.labelled)),
+        n_labeled=int(np.count_nonzero(judged.labeled)),
+        n_unlabeled=int(np.count_nonzero(~judged.labeled)),
     )
 
 
 def among(sample: PUSample, rows: NDArray[np.bool_]) -> PUSample:
     """The part of a sample that can be judged, each group with the weight of its whole."""
     positive, population = np.where(rows, sample.positive, 0), np.where(rows, sample.population, 0)
-    for group, name in ((sample.labelled, "labelled"), (~sample.labelled, "unlabelled")):
+    for group, name in ((sample.labeled, "labeled"), (~sample.labeled, "unlabeled")):
         whole = sample.population[group].sum()
-        if not (positive if name == "labelled" else population)[group].any():
+        if not (positive if name == "labeled" else population)[group].any():
             raise ValueError(
                 f"no {name} row is out of bag in any tree: fit the forest with bootstrap=True, or "
                 "with max_samples and max_unlabeled, and with more trees"
@@ -146,18 +146,18 @@ def among(sample: PUSample, rows: NDArray[np.bool_]) -> PUSample:
         if whole > 0:
             population[group] *= whole / population[group].sum()
     return PUSample(
-        sample.labelled[rows],
+        sample.labeled[rows],
         positive[rows] / positive.sum(),
         population[rows],
         sample.scenario,
     )
 
 
-def _warn_of_copies(X: Any, labelled: NDArray[np.bool_]) -> None:
-    copies = labelled_copies(X, labelled)
+def _warn_of_copies(X: Any, labeled: NDArray[np.bool_]) -> None:
+    copies = labeled_copies(X, labeled)
     if copies:
         warnings.warn(
-            f"{copies} of {labelled.sum()} labelled rows stand among the unlabelled ones again: "
+            f"{copies} of {labeled.sum()} labeled rows stand among the unlabeled ones again: "
             "trees have seen one copy while they judge the other, which biases the out-of-bag "
             "risk. Remove the copies, or cross-validate with "
             "PUStratifiedKFold(group_copies=True).",

@@ -85,11 +85,11 @@ def prior_sensitivity(
         Their labels, to estimate precision, recall, F1 and error at each prior.
     priors : array-like, optional
         The priors. By default 0.05, 0.1, ... 0.95, without those that are impossible in a single
-        training set: below its share of labelled rows, in the fit or here.
+        training set: below its share of labeled rows, in the fit or here.
     scenario : {"case-control", "single-training-set"} or None, default=None
         How the rows of `X` came about; None is that of the estimator. Only used with `y`.
     sample_weight, propensity : array-like of shape (n_samples,), optional
-        Weights and labelling propensities of the rows. Only used with `y`.
+        Weights and labeling propensities of the rows. Only used with `y`.
 
     Returns
     -------
@@ -105,9 +105,9 @@ def prior_sensitivity(
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> from puforest.model_selection import prior_sensitivity
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X_pu, labelled = make_pu(X[::2], y[::2], n_labeled=500, random_state=0)
+    >>> X_pu, labeled = make_pu(X[::2], y[::2], n_labeled=500, random_state=0)
     >>> forest = PUExtraTreesClassifier(prior=0.52, min_samples_leaf=100, random_state=0)
-    >>> by_prior = prior_sensitivity(forest.fit(X_pu, labelled), X[1::2], priors=[0.2, 0.52, 0.8])
+    >>> by_prior = prior_sensitivity(forest.fit(X_pu, labeled), X[1::2], priors=[0.2, 0.52, 0.8])
     >>> by_prior.positive_share.round(1)
     array([0. , 0.5, 0.5])
     """
@@ -123,7 +123,7 @@ def prior_sensitivity(
     if y is not None:
         if estimator.risk == "pn":
             raise ValueError(
-                "risk='pn' takes the rows as fully labelled: leave y out, and compare predictions "
+                "risk='pn' takes the rows as fully labeled: leave y out, and compare predictions "
                 "with it by scikit-learn's metrics"
             )
         sample = pu_sample(
@@ -172,7 +172,7 @@ def _metrics(prior: Array, r: Array, q: Array) -> dict[str, Array]:
 def _grid(estimator: PUClassifier, priors: ArrayLike | None, sample: PUSample | None) -> Array:
     if priors is None:
         grid = np.arange(1, 20) / 20
-        least = estimator._masses.labelled_u if estimator.risk != "pn" else 0.0
+        least = estimator._masses.labeled_u if estimator.risk != "pn" else 0.0
         return grid[grid >= max(least, 0.0 if sample is None else sample.least_prior)]
     grid = np.unique(check.vector("priors", priors, np.size(priors), finite=True))
     if len(grid) == 0:

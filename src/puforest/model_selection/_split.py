@@ -1,4 +1,4 @@
-"""Splits that keep labelled and unlabelled rows in proportion, and copies of a row together."""
+"""Splits that keep labeled and unlabeled rows in proportion, and copies of a row together."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _PUSplit:
         X : array-like of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Two values, the larger for labelled rows.
+            Two values, the larger for labeled rows.
         groups : ignored
             There for compatibility.
 
@@ -45,20 +45,20 @@ class _PUSplit:
         """
         check.refuse_masked(y, "y")
         with check.data_errors("y"):
-            _, labelled = check.labels(column_or_1d(y), "labelled", "unlabelled")
-        check_consistent_length(X, labelled)
+            _, labeled = check.labels(column_or_1d(y), "labeled", "unlabeled")
+        check_consistent_length(X, labeled)
         if not check.boolean("group_copies", self.group_copies):
-            self._require_enough(labelled.sum(), (~labelled).sum())
-            for rows in self._strata(labelled, groups):
-                yield _with_both_kinds(rows, labelled)
+            self._require_enough(labeled.sum(), (~labeled).sum())
+            for rows in self._strata(labeled, groups):
+                yield _with_both_kinds(rows, labeled)
             return
         group = copy_groups(X)
-        with_label = np.bincount(group, weights=labelled) > 0
-        with_unlabelled = np.bincount(group, weights=~labelled) > 0
-        self._require_enough(with_label.sum(), with_unlabelled.sum())
+        with_label = np.bincount(group, weights=labeled) > 0
+        with_unlabeled = np.bincount(group, weights=~labeled) > 0
+        self._require_enough(with_label.sum(), with_unlabeled.sum())
         for train, test in self._strata(with_label, groups):
             rows = np.flatnonzero(np.isin(group, train)), np.flatnonzero(np.isin(group, test))
-            yield _with_both_kinds(rows, labelled)
+            yield _with_both_kinds(rows, labeled)
 
     def _strata(self, stratum: NDArray[np.bool_], groups: Any) -> Iterator[tuple[Rows, Rows]]:
         return cast(
@@ -66,11 +66,11 @@ class _PUSplit:
             super().split(np.zeros(len(stratum)), stratum, groups),  # type: ignore[misc]
         )
 
-    def _require_enough(self, labelled: int, unlabelled: int) -> None:
+    def _require_enough(self, labeled: int, unlabeled: int) -> None:
         """Refuse to split so few rows of a kind that a part would go without."""
         parts = self.n_splits if isinstance(self, StratifiedKFold) else 2
         distinct = "distinct " if self.group_copies else ""
-        for kind, number in (("labelled", labelled), ("unlabelled", unlabelled)):
+        for kind, number in (("labeled", labeled), ("unlabeled", unlabeled)):
             if number < parts:
                 name = f"n_splits={parts}" if isinstance(self, StratifiedKFold) else "two parts"
                 raise ValueError(
@@ -80,35 +80,35 @@ class _PUSplit:
                 )
 
 
-def _with_both_kinds(rows: tuple[Rows, Rows], labelled: NDArray[np.bool_]) -> tuple[Rows, Rows]:
-    """Refuse parts that nothing could be learnt from or judged by."""
+def _with_both_kinds(rows: tuple[Rows, Rows], labeled: NDArray[np.bool_]) -> tuple[Rows, Rows]:
+    """Refuse parts that nothing could be learned from or judged by."""
     for part, name in zip(rows, ("training", "test"), strict=True):
-        n_labelled = np.count_nonzero(labelled[part])
-        if n_labelled in (0, len(part)):
-            kind = "unlabelled" if n_labelled else "labelled"
+        n_labeled = np.count_nonzero(labeled[part])
+        if n_labeled in (0, len(part)):
+            kind = "unlabeled" if n_labeled else "labeled"
             raise ValueError(
                 f"the {len(part)} rows of a {name} part hold no {kind} one, of "
-                f"{np.count_nonzero(labelled)} labelled and {np.count_nonzero(~labelled)} "
-                "unlabelled rows in all: make this part larger, or ask for fewer folds"
+                f"{np.count_nonzero(labeled)} labeled and {np.count_nonzero(~labeled)} "
+                "unlabeled rows in all: make this part larger, or ask for fewer folds"
             )
     return rows
 
 
 class PUStratifiedKFold(_PUSplit, StratifiedKFold):
-    """Folds with the same share of labelled rows in each.
+    """Folds with the same share of labeled rows in each.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds.
     shuffle : bool, default=True
-        Whether to draw the rows of a fold at random. PU data often comes sorted, labelled rows
+        Whether to draw the rows of a fold at random. PU data often comes sorted, labeled rows
         first.
     random_state : int, RandomState instance or None, default=None
         Seed of the draw.
     group_copies : bool, default=False
-        Whether equal rows go into the same fold. Needed where labelled rows stand among the
-        unlabelled ones again, as in the data of the paper: else one copy is learnt from while the
+        Whether equal rows go into the same fold. Needed where labeled rows stand among the
+        unlabeled ones again, as in the data of the paper: else one copy is learned from while the
         other is judged. Proportions then hold for distinct rows.
 
     See Also
@@ -138,7 +138,7 @@ class PUStratifiedKFold(_PUSplit, StratifiedKFold):
 
 
 class PUShuffleSplit(_PUSplit, StratifiedShuffleSplit):
-    """Random splits with the same share of labelled rows on both sides.
+    """Random splits with the same share of labeled rows on both sides.
 
     Parameters
     ----------
@@ -191,14 +191,14 @@ def pu_train_test_split(
     random_state: int | np.random.RandomState | None = None,
     group_copies: bool = False,
 ) -> list[Any]:
-    """Split rows in two, with the same share of labelled rows in both parts.
+    """Split rows in two, with the same share of labeled rows in both parts.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,)
-        Two values, the larger for labelled rows.
+        Two values, the larger for labeled rows.
     *more : array-like of length n_samples
         What else to split, such as sample weights.
     test_size : int, float or None, default=None
@@ -249,7 +249,7 @@ def _rows(array: Any, rows: Rows) -> Any:
 
 
 def pu_cv(cv: Any) -> Any:
-    """A splitter: None and numbers are folds that keep the share of labelled rows.
+    """A splitter: None and numbers are folds that keep the share of labeled rows.
 
     Their seed is fixed, so that all that is compared is compared on the same folds.
     """

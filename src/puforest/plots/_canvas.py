@@ -1,4 +1,4 @@
-"""What every picture has in common: axes to draw on, colours and grid."""
+"""What every picture has in common: axes to draw on, colors and grid."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from puforest._extras import require
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Two colours that the colour-blind tell apart, and a quiet one for what is only for comparison.
-LABELLED = "#0b6e99"
-UNLABELLED = "#d9730d"
+# Two colors that the color-blind tell apart, and a quiet one for what is only for comparison.
+LABELED = "#0b6e99"
+UNLABELED = "#d9730d"
 QUIET = "#8a8f98"
 
 

@@ -24,7 +24,7 @@ from puforest.metrics.ranking import (
     thresholds,
     thresholds_of_ranks,
 )
-from puforest.plots._canvas import LABELLED, QUIET, UNLABELLED, axes
+from puforest.plots._canvas import LABELED, QUIET, UNLABELED, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,9 +79,9 @@ def _draw(
             ]
         )
         low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-        name = f"{100 * confidence:g} % of resamples"
-        ax.fill_between(GRID, low, high, color=LABELLED, alpha=0.2, linewidth=0, label=name)
-    ax.plot(GRID, curve(at, rows.prior), color=LABELLED, label=label)
+        name = f"{100 * confidence:g}% of resamples"
+        ax.fill_between(GRID, low, high, color=LABELED, alpha=0.2, linewidth=0, label=name)
+    ax.plot(GRID, curve(at, rows.prior), color=LABELED, label=label)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.02))
 
 
@@ -250,7 +250,7 @@ def plot_reliability(
         found.predicted,
         found.observed,
         yerr=[found.observed - found.low, found.high - found.observed],
-        color=LABELLED,
+        color=LABELED,
         marker="o",
         capsize=3,
         label=f"calibration error {distance:.3f}",
@@ -274,8 +274,8 @@ def plot_score_distributions(
 ) -> Axes:
     """Draw how scores spread over the population, its positives, and hence its negatives.
 
-    The positives are the labelled rows, scaled to an area of the prior; what they leave of the
-    population are the negatives. Where they stick out of it, the prior is too large, or labelled
+    The positives are the labeled rows, scaled to an area of the prior; what they leave of the
+    population are the negatives. Where they stick out of it, the prior is too large, or labeled
     rows are no random sample of the positives.
 
     Parameters
@@ -291,7 +291,7 @@ def plot_score_distributions(
     >>> from puforest.plots import plot_score_distributions
     >>> ax = plot_score_distributions([1, 1, 0, 0, 0, 0], [4, 3, 4, 2, 1, 0], prior=0.25)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['population', 'positives in it (from labelled rows)', 'hence negatives']
+    ['population', 'positives in it (from labeled rows)', 'hence negatives']
     """
     rows = judged(
         ROC_AUC,
@@ -309,17 +309,17 @@ def plot_score_distributions(
     )
     ax = axes(
         ax,
-        title="Scores of labelled and unlabelled rows",
+        title="Scores of labeled and unlabeled rows",
         xlabel="score",
         ylabel="density in the population",
     )
-    ax.stairs(population, edges, fill=True, color=UNLABELLED, alpha=0.3, label="population")
+    ax.stairs(population, edges, fill=True, color=UNLABELED, alpha=0.3, label="population")
     ax.stairs(
         positives,
         edges,
-        color=LABELLED,
+        color=LABELED,
         linewidth=2,
-        label="positives in it (from labelled rows)",
+        label="positives in it (from labeled rows)",
     )
     ax.stairs(
         np.maximum(population - positives, 0),

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from puforest import _validation as check
 from puforest.inspection import FeatureImportances, FeatureSelectionCurve, PartialDependence
 from puforest.inspection import importances as forest_importances
-from puforest.plots._canvas import LABELLED, QUIET, UNLABELLED, axes
+from puforest.plots._canvas import LABELED, QUIET, UNLABELED, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ __all__ = [
     "plot_partial_dependence",
 ]
 
-COLOURS = (LABELLED, UNLABELLED, QUIET, "#5b2a86", "#3c8d40")
+COLORS = (LABELED, UNLABELED, QUIET, "#5b2a86", "#3c8d40")
 
 
 def plot_importances(importances: Any, *, top: int = 15, ax: Axes | None = None) -> Axes:
@@ -60,7 +60,7 @@ def plot_importances(importances: Any, *, top: int = 15, ax: Axes | None = None)
         range(len(rows)),
         means,
         xerr=spreads,
-        color=LABELLED,
+        color=LABELED,
         error_kw={"ecolor": QUIET, "elinewidth": 1, "capsize": 2},
     )
     ax.set_yticks(range(len(rows)), labels=names)
@@ -159,7 +159,7 @@ def plot_partial_dependence(
         some = np.linspace(0, len(lines) - 1, min(max_lines, len(lines))).astype(int)
         ax.plot(grid, lines[some].T, color=QUIET, alpha=0.3, linewidth=0.7)
     if dependence.average is not None:
-        ax.plot(grid, dependence.average, color=LABELLED, linewidth=2.5, marker="o", markersize=3)
+        ax.plot(grid, dependence.average, color=LABELED, linewidth=2.5, marker="o", markersize=3)
     ax.set_ylim(-0.02, 1.02)
     return ax
 
@@ -226,10 +226,10 @@ def plot_feature_selection(
     )
     for i, curve in enumerate(curves):
         label = labels[i] if labels is not None else None
-        colour = COLOURS[i % len(COLOURS)]
-        ax.plot(curve.n_features, curve.mean, marker="o", markersize=4, color=colour, label=label)
+        color = COLORS[i % len(COLORS)]
+        ax.plot(curve.n_features, curve.mean, marker="o", markersize=4, color=color, label=label)
         low, high = curve.mean - curve.std, curve.mean + curve.std
-        ax.fill_between(curve.n_features, low, high, color=colour, alpha=0.15, linewidth=0)
+        ax.fill_between(curve.n_features, low, high, color=color, alpha=0.15, linewidth=0)
     if check.boolean("log", log):
         ax.set_xscale("log")
         ticks = np.unique(np.concatenate([curve.n_features for curve in curves]))

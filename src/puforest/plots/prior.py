@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from puforest.plots._canvas import LABELLED, QUIET, UNLABELLED, axes
+from puforest.plots._canvas import LABELED, QUIET, UNLABELED, axes
 from puforest.prior import PriorEstimate
 
 if TYPE_CHECKING:
@@ -18,10 +18,10 @@ __all__ = ["plot_prior_evidence"]
 def plot_prior_evidence(estimate: PriorEstimate, *, ax: Axes | None = None) -> Axes:
     """Draw what a method looked at to estimate the prior.
 
-    For BBE the quotient of the shares of unlabelled and labelled rows above each threshold, with
+    For BBE the quotient of the shares of unlabeled and labeled rows above each threshold, with
     its bounds: the curve should be flat where it is lowest. For DEDPUL the densities of the
-    scores of both groups, and the positives that the estimate finds among the unlabelled rows:
-    they should fit under the unlabelled density everywhere. For TIcE and KM2 the results of
+    scores of both groups, and the positives that the estimate finds among the unlabeled rows:
+    they should fit under the unlabeled density everywhere. For TIcE and KM2 the results of
     each part of the data, for Elkan-Noto the scores of both groups.
 
     Parameters
@@ -54,10 +54,10 @@ def _best_bin(estimate: PriorEstimate, ax: Axes | None) -> Axes:
     ax = axes(
         ax,
         title=_title(estimate),
-        xlabel="share of labelled rows above the threshold",
-        ylabel="positives among unlabelled rows, at most",
+        xlabel="share of labeled rows above the threshold",
+        ylabel="positives among unlabeled rows, at most",
     )
-    above = evidence["labelled_above"]
+    above = evidence["labeled_above"]
     seen = above > 0
     x = above[seen]
     ax.fill_between(
@@ -67,16 +67,16 @@ def _best_bin(estimate: PriorEstimate, ax: Axes | None) -> Axes:
         color=QUIET,
         alpha=0.25,
         linewidth=0,
-        label=f"{100 * estimate.confidence:g} % bounds",
+        label=f"{100 * estimate.confidence:g}% bounds",
     )
-    ax.plot(x, evidence["quotient"][seen], color=LABELLED, label="unlabelled / labelled above")
+    ax.plot(x, evidence["quotient"][seen], color=LABELED, label="unlabeled / labeled above")
     chosen = np.searchsorted(evidence["thresholds"], evidence["chosen"])
-    ax.axhline(estimate.unlabeled_share, color=UNLABELLED, linewidth=1)
+    ax.axhline(estimate.unlabeled_share, color=UNLABELED, linewidth=1)
     ax.plot(
         above[chosen],
         evidence["quotient"][chosen],
         "o",
-        color=UNLABELLED,
+        color=UNLABELED,
         label=f"best bin: {estimate.unlabeled_share:.3f}",
     )
     ax.set(xlim=(0, 1), ylim=(0, 1.05))
@@ -88,22 +88,22 @@ def _densities(estimate: PriorEstimate, ax: Axes | None) -> Axes:
     evidence, cells = estimate.evidence, estimate.evidence["cells"]
     ax = axes(ax, title=_title(estimate), xlabel="logit of the score", ylabel="density")
     scale = 1 / (cells[1] - cells[0])
-    unlabelled = evidence["unlabelled_density"] * scale
+    unlabeled = evidence["unlabeled_density"] * scale
     posterior = np.minimum(1, estimate.unlabeled_share * evidence["ratio"])
-    ax.plot(cells, unlabelled, color=UNLABELLED, label="unlabelled rows")
+    ax.plot(cells, unlabeled, color=UNLABELED, label="unlabeled rows")
     ax.fill_between(
         cells,
-        posterior * unlabelled,
-        color=LABELLED,
+        posterior * unlabeled,
+        color=LABELED,
         alpha=0.25,
         linewidth=0,
         label="positives among them",
     )
     ax.plot(
         cells,
-        estimate.unlabeled_share * evidence["labelled_density"] * scale,
-        color=LABELLED,
-        label="labelled rows × their share",
+        estimate.unlabeled_share * evidence["labeled_density"] * scale,
+        color=LABELED,
+        label="labeled rows × their share",
     )
     ax.set_ylim(bottom=0)
     ax.legend(frameon=False)
@@ -111,14 +111,14 @@ def _densities(estimate: PriorEstimate, ax: Axes | None) -> Axes:
 
 
 def _scores(estimate: PriorEstimate, ax: Axes | None) -> Axes:
-    ax = axes(ax, title=_title(estimate), xlabel="probability of being labelled", ylabel="density")
-    for scores, colour, label in zip(
+    ax = axes(ax, title=_title(estimate), xlabel="probability of being labeled", ylabel="density")
+    for scores, color, label in zip(
         estimate.evidence["scores"],
-        (LABELLED, UNLABELLED),
-        ("labelled rows", "unlabelled rows"),
+        (LABELED, UNLABELED),
+        ("labeled rows", "unlabeled rows"),
         strict=True,
     ):
-        ax.hist(scores, bins=40, density=True, color=colour, alpha=0.45, label=label)
+        ax.hist(scores, bins=40, density=True, color=color, alpha=0.45, label=label)
     (frequency,) = estimate.evidence["frequencies"]
     ax.axvline(frequency, color=QUIET, label=f"frequency {frequency:.3f}")
     ax.legend(frameon=False)
@@ -133,10 +133,10 @@ def _parts(estimate: PriorEstimate, ax: Axes | None) -> Axes:
         ax,
         title=_title(estimate),
         xlabel="part of the data",
-        ylabel="label frequency" if by_tice else "positives among unlabelled rows",
+        ylabel="label frequency" if by_tice else "positives among unlabeled rows",
     )
-    ax.plot(np.arange(1, len(values) + 1), values, "o", color=LABELLED)
-    ax.axhline(mean, color=UNLABELLED, linewidth=1, label=f"estimate {mean:.3f}")
+    ax.plot(np.arange(1, len(values) + 1), values, "o", color=LABELED)
+    ax.axhline(mean, color=UNLABELED, linewidth=1, label=f"estimate {mean:.3f}")
     ax.set(xticks=np.arange(1, len(values) + 1), ylim=(0, 1))
     ax.legend(frameon=False)
     return ax

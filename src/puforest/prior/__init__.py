@@ -1,7 +1,7 @@
-"""The class prior: how many of the rows are positive, from positive and unlabelled data alone.
+"""The class prior: how many of the rows are positive, from positive and unlabeled data alone.
 
-Every method asks how much of the unlabelled data the positives can make up: no region can hold a
-smaller share of the unlabelled rows than its share of the positives times the prior.
+Every method asks how much of the unlabeled data the positives can make up: no region can hold a
+smaller share of the unlabeled rows than its share of the positives times the prior.
 """
 
 from puforest.prior._base import PriorEstimate, PriorEstimatedWarning

@@ -43,9 +43,9 @@ class PriorEstimate:
     scenario : str
         How the rows came about.
     unlabeled_share : float
-        Share of positives among the unlabelled rows.
+        Share of positives among the unlabeled rows.
     label_frequency : float
-        Share of the positives of the whole data that are labelled.
+        Share of the positives of the whole data that are labeled.
     evidence : dict
         What the method looked at; `puforest.plots.plot_prior_evidence` draws it.
     """
@@ -62,39 +62,39 @@ class PriorEstimate:
     def __str__(self) -> str:
         low, high = self.interval
         return (
-            f"{self.value:.3f} ({100 * self.confidence:g} % interval {low:.3f} to {high:.3f}, "
+            f"{self.value:.3f} ({100 * self.confidence:g}% interval {low:.3f} to {high:.3f}, "
             f"{self.method}, {self.scenario})"
         )
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows to look at: X, which are labelled, and how many rows each counts as."""
+    """Rows to look at: X, which are labeled, and how many rows each counts as."""
 
     X: NDArray[Any]
-    labelled: NDArray[np.bool_]
+    labeled: NDArray[np.bool_]
     weight: Array
-    labelled_total: float  # weights of all rows of the fit, those left out included
-    unlabelled_total: float
+    labeled_total: float  # weights of all rows of the fit, those left out included
+    unlabeled_total: float
 
     @property
-    def n_labelled(self) -> int:
-        return int(np.count_nonzero(self.labelled))
+    def n_labeled(self) -> int:
+        return int(np.count_nonzero(self.labeled))
 
     @property
-    def n_unlabelled(self) -> int:
-        return len(self.labelled) - self.n_labelled
+    def n_unlabeled(self) -> int:
+        return len(self.labeled) - self.n_labeled
 
     @property
     def odds(self) -> float:
-        """Labelled rows for each unlabelled one."""
-        labelled = self.weight[self.labelled].sum()
-        return float(labelled / self.weight[~self.labelled].sum())
+        """Labeled rows for each unlabeled one."""
+        labeled = self.weight[self.labeled].sum()
+        return float(labeled / self.weight[~self.labeled].sum())
 
 
 @dataclass(frozen=True)
 class Share:
-    """What a method finds: the share of positives among the unlabelled rows."""
+    """What a method finds: the share of positives among the unlabeled rows."""
 
     value: float
     low: float
@@ -123,7 +123,7 @@ class PriorEstimator(BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Two values, the larger for labelled rows.
+            Two values, the larger for labeled rows.
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight 2 counts as two.
 
@@ -142,7 +142,7 @@ class PriorEstimator(BaseEstimator):
 
     def _rows(self, X: NDArray[Any], given: check.Rows) -> Rows:
         """Rows that weigh something, of each kind up to a number."""
-        for name, n in (("labelled", given.n_labelled), ("unlabelled", given.n_unlabelled)):
+        for name, n in (("labeled", given.n_labeled), ("unlabeled", given.n_unlabeled)):
             if n < 2:
                 raise ValueError(
                     f"y: a prior cannot be estimated from {n} {name} row; at least two of each "
@@ -155,9 +155,9 @@ class PriorEstimator(BaseEstimator):
                 np.sort(rng.choice(n, MOST_ROWS, replace=False)) if n > MOST_ROWS else np.arange(n)
             )
 
-        n = given.n_labelled
-        total = (float(given.labelled_weight.sum()), float(given.unlabelled_weight.sum()))
-        kept = np.concatenate([some(n), n + some(given.n_unlabelled)])
+        n = given.n_labeled
+        total = (float(given.labeled_weight.sum()), float(given.unlabeled_weight.sum()))
+        kept = np.concatenate([some(n), n + some(given.n_unlabeled)])
         # Weights are known up to a factor: they are to add up to as many rows of equal weight as
         # would be as informative, which makes equal ones 1.
         weight = check.at_most_one(given.weight[kept])
@@ -168,11 +168,11 @@ class PriorEstimator(BaseEstimator):
         raise NotImplementedError
 
     def _as_estimate(self, rows: Rows, share: Share) -> PriorEstimate:
-        """From the share among the unlabelled rows to that of the population."""
-        w_p, w_u = rows.labelled_total, rows.unlabelled_total
+        """From the share among the unlabeled rows to that of the population."""
+        w_p, w_u = rows.labeled_total, rows.unlabeled_total
         known = w_p / (w_p + w_u) if self.scenario == "single-training-set" else 0.0
         # Neither all rows nor none, which no forest could learn from.
-        least = 0.5 / rows.n_unlabelled
+        least = 0.5 / rows.n_unlabeled
 
         def prior(value: float) -> float:
             return known + (1 - known) * float(np.clip(value, least, 1 - least))

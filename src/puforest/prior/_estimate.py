@@ -45,7 +45,7 @@ def estimate_prior(
     X : array-like of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,)
-        Two values, the larger for labelled rows.
+        Two values, the larger for labeled rows.
     method : {"bbe", "dedpul", "tice", "elkan-noto", "km2"}, default="bbe"
         The class of `puforest.prior` to use. "bbe" is fast, has a bound for its error, and is
         among the most exact.
@@ -67,8 +67,8 @@ def estimate_prior(
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> from puforest.prior import estimate_prior
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X_pu, labelled = make_pu(X, y, n_labeled=1000, random_state=0)
-    >>> estimate = estimate_prior(X_pu, labelled, random_state=0)
+    >>> X_pu, labeled = make_pu(X, y, n_labeled=1000, random_state=0)
+    >>> estimate = estimate_prior(X_pu, labeled, random_state=0)
     >>> bool(abs(estimate.value - y.mean()) < 0.03)
     True
     """

@@ -16,7 +16,7 @@ Statistic = Callable[[Array, Array, Array, Array], float]
 def bootstrap_interval(
     statistic: Statistic,
     positive: Array,
-    unlabelled: Array,
+    unlabeled: Array,
     w_p: Array,
     w_u: Array,
     *,
@@ -28,12 +28,12 @@ def bootstrap_interval(
     rng = check.random_state(random_state)
 
     def resampled() -> float:
-        p, u = (rng.randint(n, size=n) for n in (len(positive), len(unlabelled)))
-        return statistic(positive[p], unlabelled[u], w_p[p], w_u[u])
+        p, u = (rng.randint(n, size=n) for n in (len(positive), len(unlabeled)))
+        return statistic(positive[p], unlabeled[u], w_p[p], w_u[u])
 
     values = [resampled() for _ in range(check.integer("n_resamples", n_resamples, 10))]
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return statistic(positive, unlabelled, w_p, w_u), float(low), float(high)
+    return statistic(positive, unlabeled, w_p, w_u), float(low), float(high)
 
 
 def half_width(values: Array, confidence: float) -> float:

@@ -19,8 +19,8 @@ MOST_POINTS = 1000  # of the curve that is kept as evidence
 class BBE(ScoredPriorEstimator):
     """Best bin estimation (Garg, Wu, Smola, Balakrishnan and Lipton, NeurIPS 2021).
 
-    Takes the rows whose score is above a threshold, and divides their share of the unlabelled
-    rows by their share of the labelled ones. The threshold is the one with the least upper
+    Takes the rows whose score is above a threshold, and divides their share of the unlabeled
+    rows by their share of the labeled ones. The threshold is the one with the least upper
     confidence bound for the quotient: high enough for few negatives to be above it, low enough
     for both shares to be known well.
 
@@ -29,7 +29,7 @@ class BBE(ScoredPriorEstimator):
     scenario : {"case-control", "single-training-set"}, default="case-control"
         How the rows came about.
     estimator : classifier, default=None
-        What tells labelled from unlabelled rows; with ``predict_proba``. None is a forest.
+        What tells labeled from unlabeled rows; with ``predict_proba``. None is a forest.
     cv : int, default=5
         Number of folds: each row is scored by a classifier that has not seen it.
     confidence : float, default=0.9
@@ -54,8 +54,8 @@ class BBE(ScoredPriorEstimator):
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> from puforest.prior import BBE
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X_pu, labelled = make_pu(X, y, n_labeled=1000, random_state=0)
-    >>> bool(abs(BBE(random_state=0).fit(X_pu, labelled).prior_ - y.mean()) < 0.03)
+    >>> X_pu, labeled = make_pu(X, y, n_labeled=1000, random_state=0)
+    >>> bool(abs(BBE(random_state=0).fit(X_pu, labeled).prior_ - y.mean()) < 0.03)
     True
     """
 
@@ -80,22 +80,22 @@ class BBE(ScoredPriorEstimator):
 
     def _share(self, rows: Rows) -> Share:
         scores = self._scores(rows)
-        labelled, unlabelled = rows.labelled, ~rows.labelled
+        labeled, unlabeled = rows.labeled, ~rows.labeled
         return best_bin(
-            scores[labelled],
-            scores[unlabelled],
-            rows.weight[labelled],
-            rows.weight[unlabelled],
+            scores[labeled],
+            scores[unlabeled],
+            rows.weight[labeled],
+            rows.weight[unlabeled],
             confidence=self.confidence,
         )
 
 
 def best_bin(
-    positive: Array, unlabelled: Array, w_p: Array, w_u: Array, *, confidence: float
+    positive: Array, unlabeled: Array, w_p: Array, w_u: Array, *, confidence: float
 ) -> Share:
     """Quotient of the shares above the threshold with the least upper bound."""
-    threshold = np.unique(np.concatenate([positive, unlabelled]))
-    q_p, q_u = share_above(positive, w_p, threshold), share_above(unlabelled, w_u, threshold)
+    threshold = np.unique(np.concatenate([positive, unlabeled]))
+    q_p, q_u = share_above(positive, w_p, threshold), share_above(unlabeled, w_u, threshold)
     # Uniform bounds on the two distribution functions (Dvoretzky, Kiefer and Wolfowitz).
     e_p, e_u = (np.sqrt(np.log(4 / (1 - confidence)) / (2 * effective_size(w))) for w in (w_p, w_u))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -112,8 +112,8 @@ def best_bin(
         "quotient": quotient[kept],
         "lower": lower[kept],
         "upper": upper[kept],
-        "labelled_above": q_p[kept],
-        "unlabelled_above": q_u[kept],
+        "labeled_above": q_p[kept],
+        "unlabeled_above": q_u[kept],
         "chosen": float(threshold[best]),
     }
     return Share(float(quotient[best]), float(lower[best]), float(upper[best]), evidence)

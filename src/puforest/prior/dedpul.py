@@ -25,9 +25,9 @@ CLOSE = 0.05  # how far the mean posterior may be from a candidate
 class DEDPUL(ScoredPriorEstimator):
     """Difference of estimated densities (Ivanov, ICMLA 2020).
 
-    Estimates the densities of the scores of labelled and of unlabelled rows, and from their
+    Estimates the densities of the scores of labeled and of unlabeled rows, and from their
     ratio r the prior: the posterior of a row is min(1, prior * r), and its mean over the
-    unlabelled rows must be the prior again. It is solved by expectation maximisation from
+    unlabeled rows must be the prior again. It is solved by expectation maximization from
     above. Noise in r may let that slide towards zero, so the candidate from which on the mean
     falls behind is taken where it is larger.
 
@@ -36,7 +36,7 @@ class DEDPUL(ScoredPriorEstimator):
     scenario : {"case-control", "single-training-set"}, default="case-control"
         How the rows came about.
     estimator : classifier, default=None
-        What tells labelled from unlabelled rows; with ``predict_proba``. None is a forest.
+        What tells labeled from unlabeled rows; with ``predict_proba``. None is a forest.
     cv : int, default=5
         Number of folds: each row is scored by a classifier that has not seen it.
     confidence : float, default=0.9
@@ -56,7 +56,7 @@ class DEDPUL(ScoredPriorEstimator):
         Where it lies.
     estimate_ : PriorEstimate
         All about it. Its evidence holds the ``cells`` of the logit scores, the two densities
-        (``labelled_density``, ``unlabelled_density``), their ``ratio``, the ``candidates`` and
+        (``labeled_density``, ``unlabeled_density``), their ``ratio``, the ``candidates`` and
         what the mean posterior at each is above them (``difference``).
 
     Examples
@@ -64,8 +64,8 @@ class DEDPUL(ScoredPriorEstimator):
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> from puforest.prior import DEDPUL
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X_pu, labelled = make_pu(X, y, n_labeled=1000, random_state=0)
-    >>> bool(abs(DEDPUL(random_state=0).fit(X_pu, labelled).prior_ - y.mean()) < 0.05)
+    >>> X_pu, labeled = make_pu(X, y, n_labeled=1000, random_state=0)
+    >>> bool(abs(DEDPUL(random_state=0).fit(X_pu, labeled).prior_ - y.mean()) < 0.05)
     True
     """
 
@@ -91,12 +91,12 @@ class DEDPUL(ScoredPriorEstimator):
         self.random_state = random_state
 
     def _share(self, rows: Rows) -> Share:
-        scores, labelled = smoothed_logit(self._scores(rows)), rows.labelled
+        scores, labeled = smoothed_logit(self._scores(rows)), rows.labeled
         groups = (
-            scores[labelled],
-            scores[~labelled],
-            rows.weight[labelled],
-            rows.weight[~labelled],
+            scores[labeled],
+            scores[~labeled],
+            rows.weight[labeled],
+            rows.weight[~labeled],
         )
         value, low, high = bootstrap_interval(
             lambda *given: explaining_share(*density_ratio(*given)[1:3]),
@@ -108,8 +108,8 @@ class DEDPUL(ScoredPriorEstimator):
         cells, ratio, mass, densities = density_ratio(*groups)
         evidence = {
             "cells": cells,
-            "labelled_density": densities[0],
-            "unlabelled_density": densities[1],
+            "labeled_density": densities[0],
+            "unlabeled_density": densities[1],
             "ratio": ratio,
             "candidates": CANDIDATES,
             "difference": mean_posterior(ratio, mass, CANDIDATES) - CANDIDATES,
@@ -119,17 +119,17 @@ class DEDPUL(ScoredPriorEstimator):
 
 
 def density_ratio(
-    positive: Array, unlabelled: Array, w_p: Array, w_u: Array
+    positive: Array, unlabeled: Array, w_p: Array, w_u: Array
 ) -> tuple[Array, Array, Array, tuple[Array, Array]]:
     """Middles of cells, the monotone ratio of the densities in each, U's mass, both densities."""
-    both = np.concatenate([positive, unlabelled])
+    both = np.concatenate([positive, unlabeled])
     edges = np.linspace(both.min() - 1, both.max() + 1, CELLS + 1)
     p, _ = density(positive, w_p, edges)
-    u, mass = density(unlabelled, w_u, edges)
-    with np.errstate(over="ignore"):  # far from all unlabelled rows: as large as can be
+    u, mass = density(unlabeled, w_u, edges)
+    with np.errstate(over="ignore"):  # far from all unlabeled rows: as large as can be
         ratio = np.divide(p, u, out=np.zeros(CELLS), where=u > 0)
     ratio = median_filter(np.minimum(LARGEST_RATIO, ratio), MEDIAN_WIDTH, mode="constant")
-    # Cells without unlabelled rows decide nothing, but need some weight to be in order.
+    # Cells without unlabeled rows decide nothing, but need some weight to be in order.
     ratio = isotonic_regression(ratio, sample_weight=mass + 1e-9)
     return (edges[1:] + edges[:-1]) / 2, ratio, mass, (p, u)
 
@@ -152,7 +152,7 @@ def density(scores: Array, weight: Array, edges: Array) -> tuple[Array, Array]:
 
 
 def mean_posterior(ratio: Array, mass: Array, prior: Array) -> Array:
-    """Mean over the unlabelled rows of min(1, prior * ratio)."""
+    """Mean over the unlabeled rows of min(1, prior * ratio)."""
     result: Array = np.minimum(1, np.multiply.outer(prior, ratio)) @ mass
     return result
 

@@ -17,17 +17,17 @@ VARIANTS = ("e1", "e2", "e3")
 
 
 class ElkanNoto(ScoredPriorEstimator):
-    """Label frequency from the probability of being labelled (Elkan and Noto, KDD 2008).
+    """Label frequency from the probability of being labeled (Elkan and Noto, KDD 2008).
 
-    A classifier estimates g(x), the probability of a row to be labelled. Where a row is surely
+    A classifier estimates g(x), the probability of a row to be labeled. Where a row is surely
     positive, that is the label frequency. The estimators assume that this holds for all
-    labelled rows, and are too high on the prior where classes overlap: they are here to be
+    labeled rows, and are too high on the prior where classes overlap: they are here to be
     compared with.
 
     Parameters
     ----------
     variant : {"e1", "e2", "e3"}, default="e1"
-        The mean of g over the labelled rows; that sum divided by the sum over all rows; or the
+        The mean of g over the labeled rows; that sum divided by the sum over all rows; or the
         maximum of g.
     scenario : {"case-control", "single-training-set"}, default="case-control"
         How the rows came about.
@@ -84,30 +84,30 @@ class ElkanNoto(ScoredPriorEstimator):
         if self.estimator is None:
             scores = unbalanced(scores, rows.odds)
 
-        def share(positive: Array, unlabelled: Array, w_p: Array, w_u: Array) -> float:
+        def share(positive: Array, unlabeled: Array, w_p: Array, w_u: Array) -> float:
             total = float(w_p @ positive)
             if total == 0:
                 return 1.0  # no label is likely anywhere, so all may be positive
             if self.variant == "e1":
                 c = total / w_p.sum()
             elif self.variant == "e2":
-                c = total / (total + w_u @ unlabelled)
+                c = total / (total + w_u @ unlabeled)
             else:
-                c = max(positive.max(), unlabelled.max())
+                c = max(positive.max(), unlabeled.max())
             return float(w_p.sum() / w_u.sum() * (1 - c) / c)
 
-        labelled = rows.labelled
-        groups = (scores[labelled], scores[~labelled], rows.weight[labelled])
+        labeled = rows.labeled
+        groups = (scores[labeled], scores[~labeled], rows.weight[labeled])
         value, low, high = bootstrap_interval(
             share,
             *groups,
-            rows.weight[~labelled],
+            rows.weight[~labeled],
             confidence=self.confidence,
             n_resamples=self.n_resamples,
             random_state=self.random_state,
         )
         evidence = {
-            "scores": (scores[labelled], scores[~labelled]),
+            "scores": (scores[labeled], scores[~labeled]),
             "frequencies": np.array([rows.odds / (rows.odds + value)]),
             "variant": self.variant,
         }
@@ -115,6 +115,6 @@ class ElkanNoto(ScoredPriorEstimator):
 
 
 def unbalanced(scores: Array, odds: float) -> Array:
-    """Probabilities of being labelled, from those in a world with as many rows of each group."""
+    """Probabilities of being labeled, from those in a world with as many rows of each group."""
     probability: Array = scores * odds / (scores * odds + 1 - scores)
     return probability

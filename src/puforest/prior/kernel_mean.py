@@ -1,4 +1,4 @@
-"""Kernel mean embedding: how far the positives can be taken out of the unlabelled data."""
+"""Kernel mean embedding: how far the positives can be taken out of the unlabeled data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEAR = 0.01  # a distance, beside that of the two means, that is nothing but rou
 class KernelMean(PriorEstimator):
     """KM2 of Ramaswamy, Scott and Tewari (ICML 2016).
 
-    Takes ever more of the positives out of the unlabelled data, and sees how far the rest is from
+    Takes ever more of the positives out of the unlabeled data, and sees how far the rest is from
     any distribution in a space of kernel functions. From the true prior on the distance grows.
     Its time and memory grow with the square of the rows, so it looks at a few at a time.
 
@@ -75,7 +75,7 @@ class KernelMean(PriorEstimator):
         most = check.integer("max_rows", self.max_rows, 2)
         repeats = check.integer("n_repeats", self.n_repeats, 2)
         rng = check.random_state(self.random_state)
-        available = [effective_size(rows.weight[g]) for g in (rows.labelled, ~rows.labelled)]
+        available = [effective_size(rows.weight[g]) for g in (rows.labeled, ~rows.labeled)]
         sizes = [min(most, max(2, round(n))) for n in available]
 
         def drawn(group: NDArray[np.bool_], size: int) -> NDArray[np.intp]:
@@ -93,17 +93,17 @@ class KernelMean(PriorEstimator):
 
         draws, halves = np.empty(repeats), np.empty((repeats, 2))
         for i in range(repeats):
-            positive, mixed = drawn(rows.labelled, sizes[0]), drawn(~rows.labelled, sizes[1])
+            positive, mixed = drawn(rows.labeled, sizes[0]), drawn(~rows.labeled, sizes[1])
             draws[i] = found_in(positive, mixed)
             halves[i] = [found_in(positive[k::2], mixed[k::2]) for k in range(2)]
         mean = float(draws.mean())
         overlap = max(size / max(n, size) for size, n in zip(sizes, available, strict=True))
-        error = standard_error(draws, halves, overlap, rows.n_unlabelled)
+        error = standard_error(draws, halves, overlap, rows.n_unlabeled)
         half = float(student.ppf((1 + self.confidence) / 2, repeats)) * error
         return Share(mean, mean - half, mean + half, {"draws": draws, "halves": halves.ravel()})
 
 
-def standard_error(draws: Array, halves: Array, overlap: float, n_unlabelled: int) -> float:
+def standard_error(draws: Array, halves: Array, overlap: float, n_unlabeled: int) -> float:
     """Root mean squared error of the mean over the draws, from the two halves of each.
 
     The halves of a draw have no row in common, so that ``E[(a - b)²] / 2`` is the variance V of
@@ -116,8 +116,8 @@ def standard_error(draws: Array, halves: Array, overlap: float, n_unlabelled: in
     of_draw = float(np.mean(np.diff(halves, axis=1) ** 2)) / 4
     variance = of_draw * (overlap + (1 - overlap) / len(draws))
     bias = float(halves.mean()) - mean
-    known = (mean * n_unlabelled + 1) / (n_unlabelled + 2)
-    return float(np.sqrt(max(variance + bias**2, known * (1 - known) / n_unlabelled)))
+    known = (mean * n_unlabeled + 1) / (n_unlabeled + 2)
+    return float(np.sqrt(max(variance + bias**2, known * (1 - known) / n_unlabeled)))
 
 
 def removable_share(X: Array, n_positive: int) -> float:

@@ -20,7 +20,7 @@ FEWEST = 30  # rows of a box
 PSEUDO_ROWS = 5  # against boxes of a few rows
 
 # Chance of a bound to be wrong, at least. The authors' 0.025 and boxes of 10 rows are made for
-# label frequencies near one half; with ten times as many unlabelled rows the bound is then as
+# label frequencies near one half; with ten times as many unlabeled rows the bound is then as
 # wide as the frequency, and priors come out by 0.16 too high on the sets of benchmarks/prior.py.
 LEAST_DELTA = 0.1
 
@@ -28,11 +28,11 @@ LEAST_DELTA = 0.1
 class TIcE(ScoredPriorEstimator):
     """Tree induction for c estimation (Bekker and Davis, AAAI 2018).
 
-    In a box of the feature space that holds only positives, the share of labelled rows is the
-    label frequency, and in no box can it be larger. A tree looks for boxes with many labelled
+    In a box of the feature space that holds only positives, the share of labeled rows is the
+    label frequency, and in no box can it be larger. A tree looks for boxes with many labeled
     rows in one part of the data; a lower bound for their label frequency is counted on the rest.
     Boxes of many features are poor at finding positives, so the scores of a classifier that
-    tells labelled from unlabelled rows are two more features, unless told otherwise.
+    tells labeled from unlabeled rows are two more features, unless told otherwise.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ class TIcE(ScoredPriorEstimator):
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> from puforest.prior import TIcE
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X_pu, labelled = make_pu(X, y, n_labeled=1000, random_state=0)
-    >>> bool(abs(TIcE(random_state=0).fit(X_pu, labelled).prior_ - y.mean()) < 0.1)
+    >>> X_pu, labeled = make_pu(X, y, n_labeled=1000, random_state=0)
+    >>> bool(abs(TIcE(random_state=0).fit(X_pu, labeled).prior_ - y.mean()) < 0.1)
     True
     """
 
@@ -105,7 +105,7 @@ class TIcE(ScoredPriorEstimator):
         self.random_state = random_state
 
     def _share(self, rows: Rows) -> Share:
-        n_folds = min(check.integer("n_folds", self.n_folds, 2), len(rows.labelled))
+        n_folds = min(check.integer("n_folds", self.n_folds, 2), len(rows.labeled))
         max_splits = check.integer("max_splits", self.max_splits, 1)
         rng = check.random_state(self.random_state)
         most = check.integer("max_features", self.max_features, 1)
@@ -117,7 +117,7 @@ class TIcE(ScoredPriorEstimator):
             scores = self._scores(rows)
             two = np.column_stack([smoothed_logit(scores), rankdata(scores)])
             quarter = np.column_stack([quarter, quarters(two)])
-        fold = rng.permutation(np.arange(len(rows.labelled)) % n_folds)
+        fold = rng.permutation(np.arange(len(rows.labeled)) % n_folds)
         boxes = [
             boxes_of_a_tree(quarter, rows, np.flatnonzero(fold == k), max_splits)
             for k in range(n_folds)
@@ -150,7 +150,7 @@ def quarters(X: NDArray[Any]) -> NDArray[np.uint8]:
 def boxes_of_a_tree(
     quarter: NDArray[np.uint8], rows: Rows, grow: NDArray[np.intp], max_splits: int
 ) -> Array:
-    """Rows and labelled rows in each box, counted on the rows that the tree was not grown on.
+    """Rows and labeled rows in each box, counted on the rows that the tree was not grown on.
 
     A box is split at the feature and the quarter that make the best half; the box whose best
     half is best of all comes next.
@@ -161,7 +161,7 @@ def boxes_of_a_tree(
 
     def add(here: NDArray[np.intp], there: NDArray[np.intp], used: NDArray[np.bool_]) -> None:
         weight = rows.weight[there]
-        counts.append((weight.sum(), weight @ rows.labelled[there]))
+        counts.append((weight.sum(), weight @ rows.labeled[there]))
         split = best_half(quarter, rows, here, used)
         if split is not None:
             worth, feature, cut = split
@@ -184,12 +184,12 @@ def boxes_of_a_tree(
 def best_half(
     quarter: NDArray[np.uint8], rows: Rows, here: NDArray[np.intp], used: NDArray[np.bool_]
 ) -> tuple[float, int, int] | None:
-    """Worth, feature and cut of the split one half of which has most labelled rows."""
+    """Worth, feature and cut of the split one half of which has most labeled rows."""
     if len(here) < FEWEST or used.all():
         return None
     codes = quarter[here]
     weight = rows.weight[here]
-    positive = weight * rows.labelled[here]
+    positive = weight * rows.labeled[here]
     # Sums of both weights in each quarter of each feature, then above each of the three cuts.
     both = np.stack([weight, positive])
     above = np.stack([both @ (codes >= cut) for cut in (1, 2, 3)])  # cut, weight, feature
@@ -205,9 +205,9 @@ def best_half(
 
 def best_bound(counts: Array, c: float) -> float:
     """The largest lower bound of the label frequency over the boxes, the first of which is all."""
-    n, labelled = counts[counts[:, 0] >= FEWEST].T
+    n, labeled = counts[counts[:, 0] >= FEWEST].T
     if len(n) == 0:
-        n, labelled = counts[:1].T  # all rows: few, but all there are
+        n, labeled = counts[:1].T  # all rows: few, but all there are
     delta = max(LEAST_DELTA, 1 / (1 + 0.004 * counts[0, 0]))
-    bound = labelled / n - np.sqrt(c * (1 - c) * (1 - delta) / (delta * n))
+    bound = labeled / n - np.sqrt(c * (1 - c) * (1 - delta) / (delta * n))
     return float(max(bound.max(), 0.0))

@@ -12,15 +12,15 @@ from puforest.metrics import ClassificationReport, PriorMismatchWarning
 from puforest.prior import PriorEstimate
 from puforest.report._prior import holds
 
-FEW_LABELLED = 50
+FEW_LABELED = 50
 MANY_FLIPPED = 0.1
 WIDE = 0.2
 
 SERIOUS, NOTE = "serious", "note"
 
 NO_NEGATIVE = (
-    "No negative was ever seen. All this presumes that the labelled rows are a fair sample of the "
-    "positives. Fifty unlabelled rows, drawn at random and checked by hand, say more than any "
+    "No negative was ever seen. All this presumes that the labeled rows are a fair sample of the "
+    "positives. Fifty unlabeled rows, drawn at random and checked by hand, say more than any "
     "estimate."
 )
 
@@ -59,10 +59,10 @@ def _of_quality(
         yield SERIOUS, f"The classifier is trivial: {quality.trivial.message}"
     if mismatch is not None:
         yield SERIOUS, f"Prior and data contradict each other. {mismatch}"
-    if quality.n_labelled < FEW_LABELLED:
+    if quality.n_labeled < FEW_LABELED:
         yield (
             SERIOUS,
-            f"Only {quality.n_labelled} labelled rows: all estimates are rough, as their intervals "
+            f"Only {quality.n_labeled} labeled rows: all estimates are rough, as their intervals "
             "show.",
         )
     for key, name in (("pu_precision", "Precision"), ("pu_recall", "Recall")):

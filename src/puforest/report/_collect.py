@@ -18,7 +18,7 @@ from puforest.report import _model_part as of_model
 from puforest.report import _quality as of_quality
 from puforest.report._caveats import caveats
 from puforest.report._prior import prior_part, sensitivity_part
-from puforest.report._rows import LabelledRows, Scored
+from puforest.report._rows import LabeledRows, Scored
 from puforest.report._subject import Subject
 
 MOST_SCAR_ROWS = 2000
@@ -43,7 +43,7 @@ class Prior:
     estimate: PriorEstimate | None
     source: str
 
-    def interval_for(self, rows: LabelledRows) -> tuple[float, float] | None:
+    def interval_for(self, rows: LabeledRows) -> tuple[float, float] | None:
         """What intervals of metrics are to cover; a given prior is taken as exact."""
         if self.estimate is None or self.source == "check":
             return None
@@ -53,7 +53,7 @@ class Prior:
 def find_prior(
     subject: Subject,
     given: PriorEstimate | None,
-    rows: LabelledRows | None,
+    rows: LabeledRows | None,
     n_jobs: int | None,
     rng: np.random.RandomState,
 ) -> Prior:
@@ -79,7 +79,7 @@ def collect(
     subject: Subject,
     names: list[str],
     X: NDArray[Any] | None,
-    rows: LabelledRows | None,
+    rows: LabeledRows | None,
     scored: Scored | None,
     prior: Prior,
     *,
@@ -134,18 +134,18 @@ def collect(
     return data
 
 
-def _rows_of_a_kind(rows: LabelledRows) -> int:
-    """Number of labelled or of unlabelled rows, whichever are fewer."""
-    labelled = rows.sample.labelled
-    return int(min(np.count_nonzero(labelled), np.count_nonzero(~labelled)))
+def _rows_of_a_kind(rows: LabeledRows) -> int:
+    """Number of labeled or of unlabeled rows, whichever are fewer."""
+    labeled = rows.sample.labeled
+    return int(min(np.count_nonzero(labeled), np.count_nonzero(~labeled)))
 
 
-def _row_part(rows: LabelledRows, scored: Scored) -> dict[str, Any]:
-    labelled = rows.sample.labelled
+def _row_part(rows: LabeledRows, scored: Scored) -> dict[str, Any]:
+    labeled = rows.sample.labeled
     return {
-        "n": len(labelled),
-        "labelled": int(np.count_nonzero(labelled)),
-        "unlabelled": int(np.count_nonzero(~labelled)),
+        "n": len(labeled),
+        "labeled": int(np.count_nonzero(labeled)),
+        "unlabeled": int(np.count_nonzero(~labeled)),
         "weighted": rows.weight is not None,
         "propensity": rows.propensity is not None,
         "held_out": scored.held_out,
@@ -156,7 +156,7 @@ def _row_part(rows: LabelledRows, scored: Scored) -> dict[str, Any]:
 
 
 def _scar(
-    rows: LabelledRows,
+    rows: LabeledRows,
     names: list[str],
     prior: float,
     n_simulations: int,
@@ -164,9 +164,9 @@ def _scar(
     rng: np.random.RandomState,
 ) -> ScarTest | None:
     """The test of labels at random, where it applies."""
-    all_labelled = prior - rows.sample.least_prior < 1e-6
+    all_labeled = prior - rows.sample.least_prior < 1e-6
     weighed = rows.weight is not None or rows.propensity is not None
-    if n_simulations == 0 or weighed or all_labelled or _rows_of_a_kind(rows) < LEAST_ROWS:
+    if n_simulations == 0 or weighed or all_labeled or _rows_of_a_kind(rows) < LEAST_ROWS:
         return None
     found = scar_test(
         rows.X,
@@ -182,7 +182,7 @@ def _scar(
     return replace(found, features=[name_of[feature] for feature in found.features])
 
 
-def _scar_part(scar: ScarTest | None, notes: list[str], rows: LabelledRows) -> dict[str, Any]:
+def _scar_part(scar: ScarTest | None, notes: list[str], rows: LabeledRows) -> dict[str, Any]:
     if scar is None:
         reason = (
             "Propensities were given: the labels are known not to be at random."

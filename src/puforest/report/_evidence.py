@@ -22,39 +22,39 @@ def evidence_chart(estimate: PriorEstimate) -> dict[str, Any] | None:
     return draw.get(estimate.method, _parts)(estimate)
 
 
-def _line(name: str, colour: str, x: Array, y: Array, **more: Any) -> dict[str, Any]:
+def _line(name: str, color: str, x: Array, y: Array, **more: Any) -> dict[str, Any]:
     """A line with few enough points, in the order of x."""
     order = np.argsort(x, kind="stable")[:: 1 + len(x) // MOST_POINTS]
     arrays = {"x": x, "y": y} | {k: v for k, v in more.items() if isinstance(v, np.ndarray)}
     thinned = {k: v[order] for k, v in arrays.items()}
-    return {"name": name, "colour": colour} | more | thinned
+    return {"name": name, "color": color} | more | thinned
 
 
 def _best_bin(estimate: PriorEstimate) -> dict[str, Any]:
     kept = {k: np.asarray(v) for k, v in estimate.evidence.items()}
-    seen = kept["labelled_above"] > 0
-    chosen = kept["labelled_above"][kept["thresholds"] == kept["chosen"]]
+    seen = kept["labeled_above"] > 0
+    chosen = kept["labeled_above"][kept["thresholds"] == kept["chosen"]]
     share = estimate.unlabeled_share
     return {
-        "says": "The curve is an upper bound for the share of positives among the unlabelled rows, "
-        "found where rows look most like labelled ones. It should be flat where it is lowest. If "
+        "says": "The curve is an upper bound for the share of positives among the unlabeled rows, "
+        "found where rows look most like labeled ones. It should be flat where it is lowest. If "
         "it falls until the very left, no part of the data is purely positive, and the truth may "
         "be lower.",
-        "x": {"label": "share of labelled rows above a score", "min": 0, "max": 1},
+        "x": {"label": "share of labeled rows above a score", "min": 0, "max": 1},
         "y": {
-            "label": "positives among unlabelled",
+            "label": "positives among unlabeled",
             "min": 0,
             "max": min(1.5, max(0.1, 3 * share)),
         },
         "series": [
             _line(
                 "bound",
-                "labelled",
-                kept["labelled_above"][seen],
+                "labeled",
+                kept["labeled_above"][seen],
                 kept["quotient"][seen],
                 low=kept["lower"][seen],
                 high=kept["upper"][seen],
-                band=f"{100 * estimate.confidence:g} % limits",
+                band=f"{100 * estimate.confidence:g}% limits",
             )
         ],
         "marks": [
@@ -67,21 +67,21 @@ def _best_bin(estimate: PriorEstimate) -> dict[str, Any]:
 def _densities(estimate: PriorEstimate) -> dict[str, Any]:
     kept, share = estimate.evidence, estimate.unlabeled_share
     cells = np.asarray(kept["cells"])
-    labelled, unlabelled = (
+    labeled, unlabeled = (
         np.asarray(kept[f"{group}_density"]) / (cells[1] - cells[0])
-        for group in ("labelled", "unlabelled")
+        for group in ("labeled", "unlabeled")
     )
-    positives = np.minimum(1, share * np.asarray(kept["ratio"])) * unlabelled
+    positives = np.minimum(1, share * np.asarray(kept["ratio"])) * unlabeled
     return {
-        "says": "How the scores of unlabelled rows spread, and those of the positives that the "
-        "estimate finds among them. Labelled rows, scaled to as many, should fit under the curve "
-        "of the unlabelled ones.",
+        "says": "How the scores of unlabeled rows spread, and those of the positives that the "
+        "estimate finds among them. Labeled rows, scaled to as many, should fit under the curve "
+        "of the unlabeled ones.",
         "x": {"label": "logit of the score"},
         "y": {"label": "density", "min": 0},
         "series": [
-            _line("unlabelled rows", "unlabelled", cells, unlabelled),
+            _line("unlabeled rows", "unlabeled", cells, unlabeled),
             _line("positives among them", "quiet", cells, positives),
-            _line("labelled rows, scaled", "labelled", cells, share * labelled, dash=True),
+            _line("labeled rows, scaled", "labeled", cells, share * labeled, dash=True),
         ],
         "marks": [],
     }
@@ -93,16 +93,16 @@ def _scores(estimate: PriorEstimate) -> dict[str, Any]:
     middles = (edges[1:] + edges[:-1]) / 2
     (frequency,) = estimate.evidence["frequencies"]
     return {
-        "says": "Probabilities of being labelled, for rows of each group. The method takes their "
+        "says": "Probabilities of being labeled, for rows of each group. The method takes their "
         "height among surely positive rows for the share of positives that have a label.",
-        "x": {"label": "probability of being labelled"},
+        "x": {"label": "probability of being labeled"},
         "y": {"label": "density", "min": 0},
         "series": [
-            _line(name, colour, middles, np.histogram(scores, edges, density=True)[0])
-            for scores, colour, name in zip(
+            _line(name, color, middles, np.histogram(scores, edges, density=True)[0])
+            for scores, color, name in zip(
                 groups,
-                ("labelled", "unlabelled"),
-                ("labelled rows", "unlabelled rows"),
+                ("labeled", "unlabeled"),
+                ("labeled rows", "unlabeled rows"),
                 strict=True,
             )
         ],
@@ -120,10 +120,10 @@ def _parts(estimate: PriorEstimate) -> dict[str, Any]:
         else "Estimate from each random subsample. Subsamples that contain all rows agree.",
         "x": {"label": "part of the data", "min": 0.5, "max": len(values) + 0.5, "whole": True},
         "y": {
-            "label": "share of positives with a label" if by_tice else "positives among unlabelled",
+            "label": "share of positives with a label" if by_tice else "positives among unlabeled",
             "min": 0,
             "max": 1,
         },
-        "series": [_line("a part", "labelled", np.arange(1.0, len(values) + 1), values, dots=True)],
+        "series": [_line("a part", "labeled", np.arange(1.0, len(values) + 1), values, dots=True)],
         "marks": [{"y": mean, "name": f"mean {mean:.3f}"}],
     }

@@ -124,8 +124,8 @@ def _nodes(tree: Forest, most: int) -> dict[str, Any]:
         "w_p": tree.w_p[nodes],
         "w_u": tree.w_u[nodes],
         "posterior": posterior(tree.w_p[nodes], tree.w_u[nodes]),
-        "labelled": tree.n_labelled[nodes],
-        "unlabelled": tree.n_unlabelled[nodes],
+        "labeled": tree.n_labeled[nodes],
+        "unlabeled": tree.n_unlabeled[nodes],
         "n_nodes": len(tree.feature),
         "depth": tree.depth(),
     }
@@ -169,7 +169,7 @@ def version_part() -> list[tuple[str, str]]:
 
 
 def model_part(subject: Subject) -> dict[str, Any]:
-    """Shape of the model, and what it learnt from."""
+    """Shape of the model, and what it learned from."""
     model, forest = subject.forest, subject.forest._forest
     part: dict[str, Any] = {
         "class": " of ".join(type(layer).__name__ for layer in subject.layers),
@@ -177,8 +177,8 @@ def model_part(subject: Subject) -> dict[str, Any]:
         "n_leaves": forest.n_leaves(),
         "depth": forest.depth(),
         "n_features": forest.n_features,
-        "labelled": int(forest.n_labelled[0]),
-        "unlabelled": int(forest.n_unlabelled[0]),
+        "labeled": int(forest.n_labeled[0]),
+        "unlabeled": int(forest.n_unlabeled[0]),
         "scenario": subject.scenario,
         "risk": model._grown_for.risk,
         "loss": model._grown_for.loss,

@@ -12,7 +12,7 @@ from puforest._sample import pu_sample
 from puforest.model_selection import prior_sensitivity
 from puforest.prior import PriorEstimate
 from puforest.report._evidence import evidence_chart
-from puforest.report._rows import LabelledRows, Scored
+from puforest.report._rows import LabeledRows, Scored
 
 Array = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ def prior_part(prior: float, estimate: PriorEstimate | None, source: str) -> dic
             "high": estimate.interval[1],
             "confidence": estimate.confidence,
             "method": estimate.method,
-            "unlabelled_share": estimate.unlabeled_share,
+            "unlabeled_share": estimate.unlabeled_share,
             "label_frequency": estimate.label_frequency,
             "evidence": evidence_chart(estimate),
         }
@@ -48,7 +48,7 @@ def prior_part(prior: float, estimate: PriorEstimate | None, source: str) -> dic
 
 def sensitivity_part(
     scored: Scored,
-    rows: LabelledRows,
+    rows: LabeledRows,
     prior: float,
     estimate: PriorEstimate | None,
     rng: np.random.RandomState,
@@ -72,11 +72,11 @@ def sensitivity_part(
 
 
 def _some(
-    rows: LabelledRows, test: NDArray[np.intp], most: int, rng: np.random.RandomState
+    rows: LabeledRows, test: NDArray[np.intp], most: int, rng: np.random.RandomState
 ) -> tuple[NDArray[np.intp], dict[str, Any]]:
     """Some rows of each kind, and weights by which they stand for all of them."""
-    labelled = rows.sample.labelled[test]
-    groups = [test[labelled], test[~labelled]]
+    labeled = rows.sample.labeled[test]
+    groups = [test[labeled], test[~labeled]]
     if max(len(group) for group in groups) <= most:
         return test, rows.of(test)
     kept = [rng.choice(g, most, replace=False) if len(g) > most else g for g in groups]
@@ -88,7 +88,7 @@ def _some(
 
 
 def _priors(
-    scored: Scored, rows: LabelledRows, prior: float, estimate: PriorEstimate | None
+    scored: Scored, rows: LabeledRows, prior: float, estimate: PriorEstimate | None
 ) -> Array:
     """Priors around that of the fit and over its interval, as far as all models allow them."""
     low, high = expit(logit(prior) - REACH), expit(logit(prior) + REACH)
@@ -96,7 +96,7 @@ def _priors(
         low, high = min(low, estimate.interval[0]), max(high, estimate.interval[1])
     least = max(
         max(
-            model._masses.labelled_u,
+            model._masses.labeled_u,
             pu_sample(rows.y[test], scenario=rows.sample.scenario, **rows.of(test)).least_prior,
         )
         for model, test in scored.parts

@@ -1,4 +1,4 @@
-"""What positive and unlabelled rows tell about scores, as plain numbers for the page."""
+"""What positive and unlabeled rows tell about scores, as plain numbers for the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from puforest.metrics.calibration import CALIBRATION_ERROR
 from puforest.metrics.classification import F1, FALSE_POSITIVE_RATE, PRECISION, RECALL
 from puforest.metrics.intervals import IntervalSettings, estimate_interval
 from puforest.metrics.ranking import thresholds
-from puforest.report._rows import LabelledRows
+from puforest.report._rows import LabeledRows
 
 Array = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ METRICS = {
 
 
 def classification(
-    rows: LabelledRows, scores: Array, prior: float, interval: tuple[float, float] | None
+    rows: LabeledRows, scores: Array, prior: float, interval: tuple[float, float] | None
 ) -> ClassificationReport:
     """All metrics at the threshold of the model."""
     return pu_classification_report(
@@ -77,7 +77,7 @@ def classification(
     )
 
 
-def clear_mismatch(rows: LabelledRows, scores: Array, prior: float) -> PriorMismatchWarning | None:
+def clear_mismatch(rows: LabeledRows, scores: Array, prior: float) -> PriorMismatchWarning | None:
     """What contradicts the prior by more than chance explains."""
     return thresholds(rows.sample, scores).mismatch(rows.sample, prior)
 
@@ -104,7 +104,7 @@ def _settings(interval: tuple[float, float] | None) -> IntervalSettings:
 
 
 def threshold_table(
-    rows: LabelledRows, scores: Array, prior: float, interval: tuple[float, float] | None
+    rows: LabeledRows, scores: Array, prior: float, interval: tuple[float, float] | None
 ) -> dict[str, Any]:
     """Quality of "positive above this score" for many scores.
 
@@ -129,7 +129,7 @@ def threshold_table(
         add("false_alarms", (1 - prior) * fpr)
         add("missed", prior * (1 - table["recall"][-1]))
         add("flagged", rows.sample.of_population(called.values))
-        add("flagged_unlabelled", int(np.count_nonzero(called.values[~rows.sample.labelled])))
+        add("flagged_unlabeled", int(np.count_nonzero(called.values[~rows.sample.labeled])))
     return table
 
 
@@ -142,7 +142,7 @@ def _with_interval(
     return interval.value, interval.low, interval.high
 
 
-def _grid(rows: LabelledRows, scores: Array) -> Array:
+def _grid(rows: LabeledRows, scores: Array) -> Array:
     """Even steps, with more where the scores of the population lie close together."""
     n = N_STEPS if len(scores) <= FINE_ROWS else N_STEPS // 2
     of_population = scores[rows.sample.population > 0]
@@ -150,26 +150,26 @@ def _grid(rows: LabelledRows, scores: Array) -> Array:
     return np.unique(np.append(np.arange(n) / n, close[close < 1].round(4)))
 
 
-def score_histogram(rows: LabelledRows, scores: Array, prior: float) -> dict[str, Any]:
+def score_histogram(rows: LabeledRows, scores: Array, prior: float) -> dict[str, Any]:
     """Shares of rows by score: each group on its own, and both as parts of the population."""
     edges = np.linspace(0, 1, N_BINS + 1)
     sample = rows.sample
-    unlabelled = np.where(sample.labelled, 0, sample.population)
+    unlabeled = np.where(sample.labeled, 0, sample.population)
 
     def shares(weight: Array) -> Array:
         return np.histogram(scores, edges, weights=weight)[0].astype(np.float64)
 
     return {
         "edges": edges,
-        "labelled": shares(sample.positive),
-        "unlabelled": shares(unlabelled / unlabelled.sum()),
+        "labeled": shares(sample.positive),
+        "unlabeled": shares(unlabeled / unlabeled.sum()),
         "population": shares(sample.population),
         "positives": shares(prior * sample.positive),
     }
 
 
 def reliability(
-    rows: LabelledRows, scores: Array, prior: float, interval: tuple[float, float] | None
+    rows: LabeledRows, scores: Array, prior: float, interval: tuple[float, float] | None
 ) -> dict[str, Any]:
     """Share of positives among rows of like scores."""
     judged = Judged(rows.sample, scores, prior)

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class LabelledRows:
+class LabeledRows:
     """PU data of a report; all labels are 1 and 0, whatever they were.
 
     Attributes
@@ -37,7 +37,7 @@ class LabelledRows:
 
     @property
     def y(self) -> NDArray[np.intp]:
-        return self.sample.labelled.astype(np.intp)
+        return self.sample.labeled.astype(np.intp)
 
     def of(self, rows: NDArray[np.intp]) -> dict[str, Any]:
         """Weights and propensities of some rows, as arguments."""
@@ -49,19 +49,19 @@ class LabelledRows:
         return self.of(np.arange(len(self.sample)))
 
 
-def labelled_rows(
+def labeled_rows(
     X: NDArray[Any],
     y: ArrayLike,
     *,
     scenario: str,
     sample_weight: ArrayLike | None,
     propensity: ArrayLike | None,
-) -> LabelledRows:
+) -> LabeledRows:
     sample = pu_sample(y, scenario=scenario, sample_weight=sample_weight, propensity=propensity)
     n = len(sample)
     if n != len(X):
         raise ValueError(f"y has {n} rows, but X has {len(X)}")
-    return LabelledRows(
+    return LabeledRows(
         X,
         sample,
         None if sample_weight is None else check.weights(sample_weight, n),
@@ -90,7 +90,7 @@ class Scored:
 
 def judge(
     subject: Subject,
-    rows: LabelledRows,
+    rows: LabeledRows,
     *,
     held_out: bool,
     cv: int,
@@ -100,7 +100,7 @@ def judge(
     """Scores by the model itself if rows are new to it, else by models of the same kind.
 
     Each of these is fitted to all folds but one, for the prior of the model, and judges that one.
-    Equal rows share a fold: else one would be learnt from while the other is judged.
+    Equal rows share a fold: else one would be learned from while the other is judged.
     """
     if held_out:
         everything = np.arange(len(rows.X))

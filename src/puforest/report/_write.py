@@ -17,7 +17,7 @@ from puforest._matrix import validated
 from puforest.prior import PriorEstimate
 from puforest.report._collect import collect, find_prior
 from puforest.report._page import page
-from puforest.report._rows import LabelledRows, judge, labelled_rows
+from puforest.report._rows import LabeledRows, judge, labeled_rows
 from puforest.report._subject import Subject, subject_of
 
 
@@ -54,9 +54,9 @@ def write_report(
     X : array-like of shape (n_samples, n_features), optional
         Rows to judge by. Alone, they serve for partial dependence only.
     y : array-like of shape (n_samples,), optional
-        Their PU labels: two values, the larger for labelled rows.
+        Their PU labels: two values, the larger for labeled rows.
     sample_weight, propensity : array-like of shape (n_samples,), optional
-        Weights and labelling propensities of the rows, as given to ``fit``.
+        Weights and labeling propensities of the rows, as given to ``fit``.
     held_out : bool, default=False
         Whether the rows are new to the model. If not, models of the same kind are fitted to
         all folds but one and judge that one, since a model always looks good on its own rows.
@@ -90,10 +90,10 @@ def write_report(
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> from puforest.report import write_report
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X, labelled = make_pu(X[::9], y[::9], n_labeled=100, random_state=0)
+    >>> X, labeled = make_pu(X[::9], y[::9], n_labeled=100, random_state=0)
     >>> forest = PUExtraTreesClassifier(prior=y.mean(), n_estimators=10, random_state=0)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = write_report(forest.fit(X, labelled), f"{folder}/mushrooms.html")
+    ...     file = write_report(forest.fit(X, labeled), f"{folder}/mushrooms.html")
     ...     file.name, 20_000 < file.stat().st_size < 2_000_000
     ('mushrooms.html', True)
     """
@@ -143,7 +143,7 @@ def _judging_rows(
     y: ArrayLike | None,
     sample_weight: ArrayLike | None,
     propensity: ArrayLike | None,
-) -> LabelledRows | None:
+) -> LabeledRows | None:
     if y is None:
         if sample_weight is not None or propensity is not None:
             raise ValueError("sample_weight and propensity are only used with y: give y too")
@@ -152,10 +152,10 @@ def _judging_rows(
         raise ValueError("y was given without X: give the rows too, or neither")
     if subject.forest._grown_for.risk == "pn":
         raise ValueError(
-            "risk='pn' takes the rows as fully labelled: leave y out, and judge predictions by "
+            "risk='pn' takes the rows as fully labeled: leave y out, and judge predictions by "
             "scikit-learn's metrics"
         )
-    return labelled_rows(
+    return labeled_rows(
         X,
         y,
         scenario=subject.scenario,

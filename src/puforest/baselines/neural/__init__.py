@@ -1,4 +1,4 @@
-"""Neural networks for positive and unlabelled data, with PyTorch.
+"""Neural networks for positive and unlabeled data, with PyTorch.
 
 PyTorch is imported when a network is fitted, not before.
 """

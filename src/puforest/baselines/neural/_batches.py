@@ -32,12 +32,12 @@ def random_numbers(seed: int, epoch: int) -> np.random.Generator:
 
 
 def batches(
-    labelled: Rows, unlabelled: Rows, batch_size: int, rng: np.random.Generator
+    labeled: Rows, unlabeled: Rows, batch_size: int, rng: np.random.Generator
 ) -> Iterator[tuple[Rows, Rows]]:
     """All rows once, each batch with both kinds in proportion, and at least one of each."""
-    n = math.ceil((len(labelled) + len(unlabelled)) / batch_size)
-    n = min(n, len(labelled), len(unlabelled))
-    first, second = (np.array_split(rng.permutation(rows), n) for rows in (labelled, unlabelled))
+    n = math.ceil((len(labeled) + len(unlabeled)) / batch_size)
+    n = min(n, len(labeled), len(unlabeled))
+    first, second = (np.array_split(rng.permutation(rows), n) for rows in (labeled, unlabeled))
     # Larger parts come first in both; turned round, they do not meet, and batches are more equal.
     return zip(first, second[::-1], strict=True)
 

@@ -70,14 +70,14 @@ class PUNeuralClassifier(PUBaseline):
 
     @fits_at_once
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
-        """Train on labelled positives and unlabelled rows.
+        """Train on labeled positives and unlabeled rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The rows; finite numbers, of about the same scale in all features.
         y : array-like of shape (n_samples,)
-            Two values: the larger marks labelled positives, the smaller unlabelled rows.
+            Two values: the larger marks labeled positives, the smaller unlabeled rows.
 
         Returns
         -------
@@ -94,11 +94,11 @@ class PUNeuralClassifier(PUBaseline):
         course = Course() if saved is None else Course(**saved["course"])
         progress = EpochProgress() if check.verbosity(self.verbose) else None
         with on_threads(n_threads):
-            learnt, held_out = np.arange(len(X)), None
+            learned, held_out = np.arange(len(X)), None
             if patience:
-                learnt, held_out = self._set_aside(X, sample, prior, seed)
+                learned, held_out = self._set_aside(X, sample, prior, seed)
             training = self._new_training(
-                self._tensor(X[learnt]), self._part(sample, learnt), prior, seed
+                self._tensor(X[learned]), self._part(sample, learned), prior, seed
             )
             if saved is not None:
                 training.load(saved["training"])
@@ -134,7 +134,7 @@ class PUNeuralClassifier(PUBaseline):
         if prior is None:
             self.prior_estimate_ = missing_prior(
                 table,
-                sample.labelled,
+                sample.labeled,
                 scenario=self.scenario,
                 n_jobs=self.n_jobs,
                 random_state=self.random_state,
@@ -149,11 +149,11 @@ class PUNeuralClassifier(PUBaseline):
         """Rows to learn from, and rows to judge by."""
         share = check.share("validation_fraction", self.validation_fraction)
         split = PUShuffleSplit(1, test_size=share, random_state=seed)
-        learnt, judged = next(split.split(X, sample.labelled))
-        return learnt, HeldOut(self._tensor(X[judged]), self._part(sample, judged), prior)
+        learned, judged = next(split.split(X, sample.labeled))
+        return learned, HeldOut(self._tensor(X[judged]), self._part(sample, judged), prior)
 
     def _part(self, sample: PUSample, rows: NDArray[np.intp]) -> PUSample:
-        return pu_sample(sample.labelled[rows], scenario=self.scenario)
+        return pu_sample(sample.labeled[rows], scenario=self.scenario)
 
     def _draw_seed(self) -> int:
         return int(check.random_state(self.random_state).randint(MAX_SEED))
@@ -178,7 +178,7 @@ class PUNeuralClassifier(PUBaseline):
         belongs_to["stopping"] = self.patience is not None
         belongs_to["prior"] = prior
         data = hashlib.sha256(np.ascontiguousarray(X).data)
-        data.update(sample.labelled.data)
+        data.update(sample.labeled.data)
         belongs_to["data"] = f"{X.shape}, {data.hexdigest()[:16]}"
         return Checkpoint(self.checkpoint, belongs_to)
 

@@ -32,8 +32,8 @@ class NetTraining:
         self.optimizer = optimizer
         self.seed = seed
         self._X = X
-        self._labelled = np.flatnonzero(sample.labelled)
-        self._unlabelled = np.flatnonzero(~sample.labelled)
+        self._labeled = np.flatnonzero(sample.labeled)
+        self._unlabeled = np.flatnonzero(~sample.labeled)
         self._risk = risk
         self._batch_size = batch_size
 
@@ -42,7 +42,7 @@ class NetTraining:
         rng = random_numbers(self.seed, number)
         self.net.train()
         values = []
-        for p, u in batches(self._labelled, self._unlabelled, self._batch_size, rng):
+        for p, u in batches(self._labeled, self._unlabeled, self._batch_size, rng):
             score = self.net(self._X[np.concatenate([p, u])])
             objective, value = self._risk.objective(score[: len(p)], score[len(p) :])
             self.optimizer.zero_grad()

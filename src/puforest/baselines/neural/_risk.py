@@ -29,38 +29,38 @@ MARGINS: dict[str, Margin] = {
 
 @dataclass(frozen=True)
 class PURisk:
-    """A risk of a batch of labelled and unlabelled rows.
+    """A risk of a batch of labeled and unlabeled rows.
 
     Attributes
     ----------
     prior : float
         Share of positives in the population.
-    labelled_share : float
-        Share of the population that the labelled rows make up: 0 in case-control data.
+    labeled_share : float
+        Share of the population that the labeled rows make up: 0 in case-control data.
     """
 
     prior: float
-    labelled_share: float
+    labeled_share: float
     risk: str
     loss: str
     beta: float
     gamma: float
 
-    def parts(self, labelled: Tensor, unlabelled: Tensor) -> tuple[Tensor, Tensor]:
+    def parts(self, labeled: Tensor, unlabeled: Tensor) -> tuple[Tensor, Tensor]:
         """Risk of the positives, and of the negatives as population less positives."""
         margin = MARGINS[self.loss]
-        as_negative = margin(-labelled).mean()
-        population = (1 - self.labelled_share) * margin(-unlabelled).mean()
-        positive = self.prior * margin(labelled).mean()
-        return positive, population - (self.prior - self.labelled_share) * as_negative
+        as_negative = margin(-labeled).mean()
+        population = (1 - self.labeled_share) * margin(-unlabeled).mean()
+        positive = self.prior * margin(labeled).mean()
+        return positive, population - (self.prior - self.labeled_share) * as_negative
 
-    def objective(self, labelled: Tensor, unlabelled: Tensor) -> tuple[Tensor, float]:
+    def objective(self, labeled: Tensor, unlabeled: Tensor) -> tuple[Tensor, float]:
         """What to descend on, and the value of the risk.
 
         Where the negative part of nnPU is below -beta, the batch is overfitted: the step goes
         back up on that part, gamma times as far.
         """
-        positive, negative = self.parts(labelled, unlabelled)
+        positive, negative = self.parts(labeled, unlabeled)
         if self.risk == "nnpu" and negative.item() < -self.beta:
             return -self.gamma * negative, positive.item() - self.beta
         total = positive + negative

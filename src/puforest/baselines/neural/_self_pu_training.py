@@ -15,7 +15,7 @@ from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from puforest._sample import PUSample
-from puforest.baselines._base import unlabelled_share
+from puforest.baselines._base import unlabeled_share
 from puforest.baselines.neural._batches import Rows, batches, mean_scores, random_numbers
 from puforest.baselines.neural._risk import PURisk
 
@@ -56,10 +56,10 @@ class SelfPUTraining:
             for net in students
         ]
         self._X = X
-        self._labelled = np.flatnonzero(sample.labelled)
-        self._unlabelled = np.flatnonzero(~sample.labelled)
+        self._labeled = np.flatnonzero(sample.labeled)
+        self._unlabeled = np.flatnonzero(~sample.labeled)
         self._risk = risk
-        self._share = unlabelled_share(sample, risk.prior)
+        self._share = unlabeled_share(sample, risk.prior)
         self._epochs = epochs
         self._batch_size = batch_size
         self._learning_rate = learning_rate
@@ -68,7 +68,7 @@ class SelfPUTraining:
         self._mutual = mutual
         self._ema_decay = ema_decay
         self._seed = seed
-        # For each student, the unlabelled rows taken as negative and as positive.
+        # For each student, the unlabeled rows taken as negative and as positive.
         self._trusted: list[tuple[Rows, Rows]] = [(np.empty(0, np.intp),) * 2] * 2
 
     def epoch(self, number: int) -> float:
@@ -98,9 +98,9 @@ class SelfPUTraining:
         return teacher
 
     def _chosen(self, k: int, done: int) -> tuple[Rows, Rows]:
-        """The unlabelled rows that a student is surest of, in the proportions of the classes."""
-        score = mean_scores([self.students[k]], self._X)[self._unlabelled]
-        order = self._unlabelled[np.argsort(score, kind="stable")]
+        """The unlabeled rows that a student is surest of, in the proportions of the classes."""
+        score = mean_scores([self.students[k]], self._X)[self._unlabeled]
+        order = self._unlabeled[np.argsort(score, kind="stable")]
         share = self._trusted_share[k] * min(done / (ALL_CHOSEN * self._epochs), 1)
         n_negative = round(share * (1 - self._share) * len(order))
         n_positive = round(share * self._share * len(order))
@@ -120,8 +120,8 @@ class SelfPUTraining:
 
     def _learn_rest(self, k: int, done: int, rng: np.random.Generator) -> Iterator[float]:
         """NnPU on the other rows; students also learn from each other where they nearly agree."""
-        rest = np.setdiff1d(self._unlabelled, np.concatenate(self._trusted[k]))
-        for p, u in batches(self._labelled, rest, self._batch_size, rng):
+        rest = np.setdiff1d(self._unlabeled, np.concatenate(self._trusted[k]))
+        for p, u in batches(self._labeled, rest, self._batch_size, rng):
             rows = np.concatenate([p, u])
             score = self.students[k](self._X[rows])
             loss, value = self._risk.objective(score[: len(p)], score[len(p) :])

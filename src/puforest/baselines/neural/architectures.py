@@ -50,7 +50,7 @@ def mlp(
     activation : {"relu", "softsign"}, default="relu"
         What follows each of them.
     batch_norm : bool, default=True
-        Whether batches are normalised before it.
+        Whether batches are normalized before it.
 
     Returns
     -------
@@ -76,13 +76,13 @@ def cnn(n_features: int) -> nn.Module:
     """The convolutional network of nnPU's authors for CIFAR-10.
 
     ``[C(3x3,96)]x2 - C(3x3,96,2) - [C(3x3,192)]x2 - C(3x3,192,2) - C(3x3,192) - C(1x1,192) -
-    C(1x1,10) - 1000 - 1000 - 1``, each convolution with batch normalisation and ReLU.
+    C(1x1,10) - 1000 - 1000 - 1``, each convolution with batch normalization and ReLU.
 
     Parameters
     ----------
     n_features : int
-        Number of pixels of a square image, times three if it is in colour. A row holds the pixels
-        of one colour after another, as in the files of CIFAR-10.
+        Number of pixels of a square image, times three if it is in color. A row holds the pixels
+        of one color after another, as in the files of CIFAR-10.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def cnn(n_features: int) -> nn.Module:
     side = math.isqrt(n_features // channels)
     if side**2 * channels != n_features:
         raise ValueError(
-            f"architecture='cnn' needs square images, in colour (3072 features are 3 x 32 x 32) "
+            f"architecture='cnn' needs square images, in color (3072 features are 3 x 32 x 32) "
             f"or not, got {n_features} features"
         )
     layers: list[nn.Module] = [nn.Unflatten(1, (channels, side, side))]

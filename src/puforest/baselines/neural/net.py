@@ -35,11 +35,11 @@ class PUNetClassifier(PUNeuralClassifier):
     prior : float or None, default=None
         Share of positives in the population. None estimates it (`puforest.prior.BBE`) and says so.
     risk : {"nnpu", "upu"}, default="nnpu"
-        Risk to minimise. The negative part of "upu" can become ever more negative, which is
+        Risk to minimize. The negative part of "upu" can become ever more negative, which is
         overfitting; "nnpu" steps back where it is below ``-beta``.
     architecture : {"mlp", "softsign", "cnn"} or callable, default="mlp"
         "mlp": four hidden layers of 300 with ReLU. "softsign": three with Softsign. "cnn": nine
-        convolutions for square images. All with batch normalisation. A function from the number of
+        convolutions for square images. All with batch normalization. A function from the number of
         features to a ``torch.nn.Module`` with one score a row makes any other; `mlp` of
         `puforest.baselines.neural` helps with that.
     loss : str, default="sigmoid"
@@ -48,8 +48,8 @@ class PUNetClassifier(PUNeuralClassifier):
     epochs : int, default=200
         How often to go through the rows.
     batch_size : int, default=1000
-        Rows of a batch, labelled and unlabelled in proportion. With fewer labelled rows than
-        batches there are fewer and larger ones, so that each has a labelled row.
+        Rows of a batch, labeled and unlabeled in proportion. With fewer labeled rows than
+        batches there are fewer and larger ones, so that each has a labeled row.
     learning_rate : float, default=1e-3
         Step of Adam. nnPU's authors take 1e-3 for MNIST, and 1e-5 for CIFAR-10 with "cnn".
     weight_decay : float, default=0.005
@@ -116,8 +116,8 @@ class PUNetClassifier(PUNeuralClassifier):
     >>> from puforest.baselines import PUNetClassifier
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X_pu, labelled = make_pu(X[::8], y[::8], n_labeled=300, random_state=0)
-    >>> net = PUNetClassifier(prior=y.mean(), epochs=15, random_state=0).fit(X_pu, labelled)
+    >>> X_pu, labeled = make_pu(X[::8], y[::8], n_labeled=300, random_state=0)
+    >>> net = PUNetClassifier(prior=y.mean(), epochs=15, random_state=0).fit(X_pu, labeled)
     >>> bool(net.score(X[1::8], y[1::8]) > 0.95)
     True
     """
@@ -193,7 +193,7 @@ class PUNetClassifier(PUNeuralClassifier):
 
         risk = PURisk(
             prior=prior,
-            labelled_share=sample.least_prior,
+            labeled_share=sample.least_prior,
             risk=check.one_of("risk", self.risk, NET_RISKS),
             loss=check.one_of("loss", self.loss, MARGINS),
             beta=non_negative("beta", self.beta),
@@ -224,7 +224,7 @@ class PUNetClassifier(PUNeuralClassifier):
         X : array-like of shape (n_samples, n_features)
             Some rows.
         y : array-like of shape (n_samples,)
-            Two values: the larger marks labelled positives, the smaller unlabelled rows. Both have
+            Two values: the larger marks labeled positives, the smaller unlabeled rows. Both have
             to be there, in the proportions of the whole data.
         classes : array-like of shape (2,), optional
             The two values, as the first call of other classifiers needs them. `y` has them anyway,

@@ -24,7 +24,7 @@ __all__ = ["SelfPUClassifier"]
 class SelfPUClassifier(PUNeuralClassifier):
     """Self-PU (Chen et al., 2020): self-paced and self-distilled training on the nnPU risk.
 
-    Two networks, the students, learn on the nnPU risk. Now and then each takes the unlabelled rows
+    Two networks, the students, learn on the nnPU risk. Now and then each takes the unlabeled rows
     that it is surest of, and from then on learns those by the class that it gave them; one trusts
     fewer rows than the other. After a quarter of the epochs two teachers come in, moving averages
     of the students. Students stay near their teachers, and learn from each other where they nearly
@@ -37,7 +37,7 @@ class SelfPUClassifier(PUNeuralClassifier):
     architecture : {"mlp", "softsign", "cnn"} or callable, default="mlp"
         Of all networks; as in `PUNetClassifier`.
     epochs : int, default=200
-        How often to go through the rows. Rows to trust are chosen after 5, 10, 15 and 20 % of them.
+        How often to go through the rows. Rows to trust are chosen after 5, 10, 15 and 20% of them.
         One or two leave no room for that: what is left is nnPU with two networks.
     batch_size : int, default=256
         Rows of a batch, as in `PUNetClassifier`.
@@ -46,7 +46,7 @@ class SelfPUClassifier(PUNeuralClassifier):
     weight_decay : float, default=0.005
         L2 penalty.
     trusted_share : tuple of two floats, default=(0.4, 0.6)
-        Share of the unlabelled rows that each student would trust half way through, if it went on
+        Share of the unlabeled rows that each student would trust half way through, if it went on
         choosing. With the last choice it trusts four tenths of that.
     consistency : float, default=0.3
         Weight of the distance between a student and its teacher, which it approaches slowly.
@@ -97,10 +97,10 @@ class SelfPUClassifier(PUNeuralClassifier):
     -----
     Other than in the authors' code:
 
-    * There is no self-calibration, the weights of losses learnt on rows with known classes: PU data
-      has no such rows. The authors' code offers the same as its cheaper variant.
+    * There is no self-calibration, the weights of losses learned on rows with known classes: PU
+      data has no such rows. The authors' code offers the same as its cheaper variant.
     * Trusted positives and negatives are as many as the prior says, not equally many.
-    * Teachers follow their students at each step, not once an epoch, in their normalisation too.
+    * Teachers follow their students at each step, not once an epoch, in their normalization too.
     * The mean of both teachers answers, not the best of four networks on the test data.
 
     References
@@ -113,9 +113,9 @@ class SelfPUClassifier(PUNeuralClassifier):
     >>> from puforest.baselines import SelfPUClassifier
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> X, y = load_mushrooms(return_X_y=True)
-    >>> X_pu, labelled = make_pu(X[::16], y[::16], n_labeled=200, random_state=0)
+    >>> X_pu, labeled = make_pu(X[::16], y[::16], n_labeled=200, random_state=0)
     >>> net = SelfPUClassifier(prior=y.mean(), epochs=20, ema_decay=0.9, random_state=0)
-    >>> bool(net.fit(X_pu, labelled).score(X[1::8], y[1::8]) > 0.95)
+    >>> bool(net.fit(X_pu, labeled).score(X[1::8], y[1::8]) > 0.95)
     True
     """
 
@@ -181,7 +181,7 @@ class SelfPUClassifier(PUNeuralClassifier):
             sample,
             PURisk(
                 prior=prior,
-                labelled_share=sample.least_prior,
+                labeled_share=sample.least_prior,
                 risk="nnpu",
                 loss="sigmoid",
                 beta=0.0,

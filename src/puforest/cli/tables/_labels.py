@@ -1,4 +1,4 @@
-"""Which rows of a column of labels are labelled positives."""
+"""Which rows of a column of labels are labeled positives."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from puforest.cli.tables._source import Source
 
 YES = {"1", "true", "t", "yes", "y", "positive", "pos"}
 NO = {"0", "-1", "false", "f", "no", "n"}
-POSITIVE = YES | {"labelled", "labeled"}
-UNLABELLED = NO | {"unlabelled", "unlabeled", "unknown"}
+POSITIVE = YES | {"labeled", "labelled"}
+UNLABELED = NO | {"unlabeled", "unlabelled", "unknown"}
 
 # Labels are few.
 MANY = 20
@@ -29,31 +29,31 @@ MANY = 20
 
 @dataclass(frozen=True)
 class LabelRule:
-    """Which values of a column mark labelled positives.
+    """Which values of a column mark labeled positives.
 
     Attributes
     ----------
     column : str
         The column.
     positive : frozenset of str
-        The values that mark labelled rows, as text.
-    unlabelled : frozenset of str
-        Those that mark unlabelled ones, as met so far; "" is empty.
+        The values that mark labeled rows, as text.
+    unlabeled : frozenset of str
+        Those that mark unlabeled ones, as met so far; "" is empty.
     """
 
     column: str
     positive: frozenset[str]
-    unlabelled: frozenset[str]
+    unlabeled: frozenset[str]
 
     def __str__(self) -> str:
         yes = " or ".join(sorted(self.positive))
-        others = sorted(self.unlabelled)
+        others = sorted(self.unlabeled)
         no = " or ".join(value or "empty" for value in others[:3])
         more = f" or one of {len(others) - 3:,} others" if len(others) > 3 else ""
-        return f"{self.column} = {yes} is labelled, {no}{more} is not"
+        return f"{self.column} = {yes} is labeled, {no}{more} is not"
 
     def apply(self, column: Any) -> NDArray[np.int64]:
-        """1 where a row is labelled, else 0."""
+        """1 where a row is labeled, else 0."""
         values, codes = encoded(self.column, column)
         marks = np.array([value in self.positive for value in values], dtype=np.int64)
         return marks[codes]
@@ -62,18 +62,18 @@ class LabelRule:
 def read_labels(
     source: Source, name: str, column: Any, positive: str | None
 ) -> tuple[LabelRule, NDArray[np.int64]]:
-    """How labels are read, and 1 for the rows that are labelled; there must be both kinds."""
+    """How labels are read, and 1 for the rows that are labeled; there must be both kinds."""
     try:
         rule = label_rule(name, column, positive)
-        labelled = rule.apply(column)
-        require_both(rule, labelled)
+        labeled = rule.apply(column)
+        require_both(rule, labeled)
     except ValueError as error:
         raise ValueError(f"{source.path}: {error}") from error
-    return rule, labelled
+    return rule, labeled
 
 
 def label_rule(name: str, column: Any, positive: str | None) -> LabelRule:
-    """Find out which values mark labelled rows, or refuse to guess."""
+    """Find out which values mark labeled rows, or refuse to guess."""
     counts = _counts(name, column)
     values = set(counts)
     if positive is not None:
@@ -85,48 +85,48 @@ def label_rule(name: str, column: Any, positive: str | None) -> LabelRule:
         return LabelRule(name, frozenset({wanted}), frozenset(values - {wanted}))
     empty = {value for value in values if value.lower() in MISSING}
     said = values - empty
-    if len(said) == 1 and empty and not any(map(_looks_unlabelled, said)):
+    if len(said) == 1 and empty and not any(map(_looks_unlabeled, said)):
         return LabelRule(name, frozenset(said), frozenset(empty))
     yes = {value for value in said if value.lower() in POSITIVE}
-    no = {value for value in said if value.lower() in UNLABELLED}
+    no = {value for value in said if value.lower() in UNLABELED}
     if said - yes - no or len(yes) > 1 or len(no) > 1:
         raise ValueError(
-            f"the column {name} holds {_some(values)}: say which value marks the labelled "
+            f"the column {name} holds {_some(values)}: say which value marks the labeled "
             f"positives, {_suggestion({value: counts[value] for value in said})}"
         )
     return LabelRule(name, frozenset(yes), frozenset(no | empty))
 
 
-def _looks_unlabelled(value: str) -> bool:
-    """Whether a value seems to mark anything but labelled positives."""
+def _looks_unlabeled(value: str) -> bool:
+    """Whether a value seems to mark anything but labeled positives."""
     try:
         return float(value) <= 0
     except ValueError:
-        return value.lower() in UNLABELLED or bool(NEGATIVE.match(value))
+        return value.lower() in UNLABELED or bool(NEGATIVE.match(value))
 
 
 def _suggestion(counts: dict[str, int]) -> str:
     """The option to give: with a word for positives, or else with the rarest value."""
     likely = [v for v in counts if v.isprintable() and len(v) <= LONGEST]
-    likely = [v for v in likely if not _looks_unlabelled(v)]
+    likely = [v for v in likely if not _looks_unlabeled(v)]
     if not likely or len(counts) > MANY:
         return "by --positive VALUE, or name another column by --label"
     best = min(likely, key=lambda value: (value.lower() not in POSITIVE, counts[value], value))
     return f"for example --positive {shlex.quote(best)}"
 
 
-def require_both(rule: LabelRule, labelled: NDArray[np.int64]) -> None:
+def require_both(rule: LabelRule, labeled: NDArray[np.int64]) -> None:
     """Refuse labels of one kind only."""
-    n, marked = len(labelled), int(labelled.sum())
+    n, marked = len(labeled), int(labeled.sum())
     if n and 0 < marked < n:
         return
     if marked:
         raise ValueError(
-            f"the column {rule.column} marks all {n:,} rows as labelled: unlabelled rows are "
+            f"the column {rule.column} marks all {n:,} rows as labeled: unlabeled rows are "
             "needed too, with 0 or nothing in this column"
         )
     raise ValueError(
-        f"the column {rule.column} marks none of the {n:,} rows as labelled: is it the right "
+        f"the column {rule.column} marks none of the {n:,} rows as labeled: is it the right "
         "column? --positive VALUE says which value marks them"
     )
 

@@ -38,8 +38,8 @@ class PUTable:
     ----------
     X : ndarray of shape (n_rows, n_features)
         The features.
-    labelled : ndarray of shape (n_rows,)
-        1 for labelled positives, 0 for unlabelled rows.
+    labeled : ndarray of shape (n_rows,)
+        1 for labeled positives, 0 for unlabeled rows.
     names : list of str
         The features by name.
     left_out : list of LeftOut
@@ -51,16 +51,16 @@ class PUTable:
     """
 
     X: NDArray[Any] = field(repr=False)
-    labelled: NDArray[np.int64] = field(repr=False)
+    labeled: NDArray[np.int64] = field(repr=False)
     names: list[str]
     left_out: list[LeftOut]
     rule: LabelRule
     identifiers: list[str]
 
     @property
-    def n_labelled(self) -> int:
-        """Number of labelled rows."""
-        return int(self.labelled.sum())
+    def n_labeled(self) -> int:
+        """Number of labeled rows."""
+        return int(self.labeled.sum())
 
 
 def label_column(source: Source, label: str | None) -> str:
@@ -68,7 +68,7 @@ def label_column(source: Source, label: str | None) -> str:
     name = label or source.label
     if name is None:
         raise ValueError(
-            f"say which column marks the labelled rows by --label; {source.path} has "
+            f"say which column marks the labeled rows by --label; {source.path} has "
             f"{shown(source.names)}"
         )
     source.require([name], "--label")
@@ -92,7 +92,7 @@ def read_pu(
     label : str or None
         The column of labels; None is that of the format.
     positive : str or None
-        The value that marks labelled rows; None is found out.
+        The value that marks labeled rows; None is found out.
     features : sequence of str
         The only columns to take as features, if there are any.
     drop : sequence of str
@@ -113,7 +113,7 @@ def read_pu(
             labels.append(rows.others.column(0))
     if not labels:
         raise ValueError(f"{source.path} {NO_ROWS}")
-    rule, labelled = read_labels(source, name, arrow().chunked_array(labels), positive)
+    rule, labeled = read_labels(source, name, arrow().chunked_array(labels), positive)
     left_out += columns.left_out(source.decimal)
     if features and left_out:
         raise ValueError(
@@ -128,11 +128,11 @@ def read_pu(
             + (f"; left out: {reasons}" if left_out else " besides the labels")
             + _about_commas(left_out)
         )
-    refuse_gaps(columns.gaps(), len(labelled), str(source.path))
+    refuse_gaps(columns.gaps(), len(labeled), str(source.path))
     with naming(source.path):
         X = columns.matrix()
     identifiers = [names[i] for i in np.flatnonzero(look_like_identifiers(X))]
-    return PUTable(X, labelled, names, left_out, rule, identifiers)
+    return PUTable(X, labeled, names, left_out, rule, identifiers)
 
 
 def _about_commas(left_out: Sequence[LeftOut]) -> str:

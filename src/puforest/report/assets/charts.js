@@ -19,7 +19,7 @@ const known = (value) => value !== null && value !== undefined;
 const UNKNOWN = "not known";
 const share = (value, digits = 3) => (known(value) ? value.toFixed(digits) : UNKNOWN);
 const count = (value) => (known(value) ? Math.round(value).toLocaleString("en-GB") : UNKNOWN);
-const percent = (value) => (known(value) ? `${(100 * value).toFixed(1)} %` : UNKNOWN);
+const percent = (value) => (known(value) ? `${(100 * value).toFixed(1)}%` : UNKNOWN);
 const short = (value) => {
   if (!known(value)) return UNKNOWN;
   return Math.abs(value) < 1e-9 ? "0" : String(Number(value.toPrecision(4)));
@@ -49,9 +49,9 @@ function extent(axis, values) {
 
 function legendOf(spec) {
   const swatch = (s, of) => {
-    const line = { x1: 0, x2: 22, y1: 6, y2: 6, class: `stroke-${s.colour}`, "stroke-width": 2.5, "stroke-dasharray": s.dash ? "5 3" : null };
-    const area = { x: 0, y: 1, width: 22, height: 10, class: `fill-${s.colour}`, opacity: of === "band" ? 0.2 : 0.35 };
-    const dots = { cx: 11, cy: 6, r: 4, class: `fill-${s.colour}` };
+    const line = { x1: 0, x2: 22, y1: 6, y2: 6, class: `stroke-${s.color}`, "stroke-width": 2.5, "stroke-dasharray": s.dash ? "5 3" : null };
+    const area = { x: 0, y: 1, width: 22, height: 10, class: `fill-${s.color}`, opacity: of === "band" ? 0.2 : 0.35 };
+    const dots = { cx: 11, cy: 6, r: 4, class: `fill-${s.color}` };
     const shape = of === "band" || s.area ? svg("rect", area) : s.dots ? svg("circle", dots) : svg("line", line);
     return svg("svg", { width: 22, height: 12, "aria-hidden": "true" }, shape);
   };
@@ -60,7 +60,7 @@ function legendOf(spec) {
   return el("div", { class: "legend" }, ...items);
 }
 
-/* spec: label, x and y ({label, min, max}), series ({name, colour, x, y, low, high, dash, dots,
+/* spec: label, x and y ({label, min, max}), series ({name, color, x, y, low, high, dash, dots,
    area, edges}), marks ({x or y, name}), shade ([from, to]), moving (a function), pick (another). */
 function lineChart(parent, spec) {
   const height = spec.height ?? 300;
@@ -161,22 +161,22 @@ function seriesShapes(s, fx, fy, floor) {
   if (s.edges) {
     const step = s.y.flatMap((y, i) => [[fx(s.edges[i]), fy(y)], [fx(s.edges[i + 1]), fy(y)]]);
     const closed = `${path([[step[0][0], floor], ...step, [step[step.length - 1][0], floor]])}Z`;
-    if (s.area) shapes.push(svg("path", { class: `fill fill-${s.colour}`, d: closed }));
-    shapes.push(svg("path", { class: `line stroke-${s.colour}`, d: path(step), "stroke-dasharray": s.dash ? "6 4" : null }));
+    if (s.area) shapes.push(svg("path", { class: `fill fill-${s.color}`, d: closed }));
+    shapes.push(svg("path", { class: `line stroke-${s.color}`, d: path(step), "stroke-dasharray": s.dash ? "6 4" : null }));
     return shapes;
   }
   if (s.low && !s.dots) {
     const there = s.x.map((_, i) => i).filter((i) => known(s.low[i]) && known(s.high[i]));
     const over = there.map((i) => [fx(s.x[i]), fy(s.high[i])]);
     const under = there.map((i) => [fx(s.x[i]), fy(s.low[i])]).reverse();
-    if (there.length) shapes.push(svg("path", { class: `band fill-${s.colour}`, d: `${path([...over, ...under])}Z` }));
+    if (there.length) shapes.push(svg("path", { class: `band fill-${s.color}`, d: `${path([...over, ...under])}Z` }));
   }
-  if (!s.dots || s.joined) shapes.push(svg("path", { class: `line stroke-${s.colour}`, d: path(points("y")), "stroke-dasharray": s.dash ? "6 4" : null }));
+  if (!s.dots || s.joined) shapes.push(svg("path", { class: `line stroke-${s.color}`, d: path(points("y")), "stroke-dasharray": s.dash ? "6 4" : null }));
   if (s.dots) {
     s.x.forEach((x, i) => {
       if (!known(s.y[i])) return;
-      if (s.low) shapes.push(svg("line", { class: `stroke-${s.colour}`, "stroke-width": 1.6, x1: fx(x), x2: fx(x), y1: fy(s.low[i]), y2: fy(s.high[i]) }));
-      shapes.push(svg("circle", { class: `fill-${s.colour}`, cx: fx(x), cy: fy(s.y[i]), r: 4.5 }));
+      if (s.low) shapes.push(svg("line", { class: `stroke-${s.color}`, "stroke-width": 1.6, x1: fx(x), x2: fx(x), y1: fy(s.low[i]), y2: fy(s.high[i]) }));
+      shapes.push(svg("circle", { class: `fill-${s.color}`, cx: fx(x), cy: fy(s.y[i]), r: 4.5 }));
     });
   }
   return shapes;

@@ -29,8 +29,8 @@ function showChooser({ thresholds: at, rows }, body) {
   const moving = () => at.threshold[index()];
   const pick = (x) => { slider.value = nearest(at.threshold, x); show(); };
   const x = { label: "threshold", min: 0, max: 1 };
-  const line = (name, colour, dash) => ({ name, colour, dash, x: at.threshold, y: at[name.toLowerCase()], low: at[`${name.toLowerCase()}_low`], high: at[`${name.toLowerCase()}_high`] });
-  const series = [line("Precision", "labelled"), line("Recall", "unlabelled", true), { ...line("F1", "ink"), low: undefined, high: undefined }];
+  const line = (name, color, dash) => ({ name, color, dash, x: at.threshold, y: at[name.toLowerCase()], low: at[`${name.toLowerCase()}_low`], high: at[`${name.toLowerCase()}_high`] });
+  const series = [line("Precision", "labeled"), line("Recall", "unlabeled", true), { ...line("F1", "ink"), low: undefined, high: undefined }];
   const paintCurves = lineChart(curves, { label: "Precision, recall and F1 by threshold", x, y: { label: "estimate", min: 0, max: 1 }, series, moving, pick, height: 280 });
   let paintCost = () => {};
 
@@ -53,7 +53,7 @@ function showChooser({ thresholds: at, rows }, body) {
       card("Precision", share(at.precision[i]), known(at.precision[i]) ? range("precision") : "nothing is flagged"),
       card("Recall", share(at.recall[i]), range("recall")),
       card("F1", share(at.f1[i]), range("f1")),
-      card("Flagged of 1,000", short(1000 * at.flagged[i]), `${count(at.flagged_unlabelled[i])} of the unlabelled rows here`),
+      card("Flagged of 1,000", short(1000 * at.flagged[i]), `${count(at.flagged_unlabeled[i])} of the unlabeled rows here`),
       card("False alarms of 1,000", short(1000 * at.false_alarms[i]), "rows flagged, but negative"),
       card("Missed of 1,000", short(1000 * at.missed[i]), "positives not flagged"),
       card("Cost of 1,000 rows", list ? short(list[i]) : UNKNOWN, list ? "expected, at this threshold" : "give two costs of 0 or more"));
@@ -72,9 +72,9 @@ function showChooser({ thresholds: at, rows }, body) {
     paintCost = list === null ? () => {} : lineChart(costs, {
       label: "Expected cost by threshold", x, y: { label: "cost of 1,000 rows", min: 0 }, moving, pick, height: 280,
       series: [
-        { name: "total", colour: "ink", x: at.threshold, y: list },
-        { name: "false alarms", colour: "labelled", dash: true, x: at.threshold, y: at.false_alarms.map((v) => 1000 * price(alarm) * v) },
-        { name: "missed positives", colour: "unlabelled", dash: true, x: at.threshold, y: at.missed.map((v) => 1000 * price(miss) * v) },
+        { name: "total", color: "ink", x: at.threshold, y: list },
+        { name: "false alarms", color: "labeled", dash: true, x: at.threshold, y: at.false_alarms.map((v) => 1000 * price(alarm) * v) },
+        { name: "missed positives", color: "unlabeled", dash: true, x: at.threshold, y: at.missed.map((v) => 1000 * price(miss) * v) },
       ],
     });
     show();
@@ -97,7 +97,7 @@ function showTrees({ trees: t }, body) {
     facts, place,
     el("p", { class: "small" },
       t.trees.length < t.n_trees ? `To keep the file small, ${t.trees.length} of ${count(t.n_trees)} trees are here. ` : "",
-      "Mass is the share of the population in a node. Rows are those that the tree learnt from."));
+      "Mass is the share of the population in a node. Rows are those that the tree learned from."));
 
   const brief = (value) => short(Number(value.toPrecision(3)));
   function facet(tree, i, edge) {
@@ -110,7 +110,7 @@ function showTrees({ trees: t }, body) {
       edge ? el("span", { class: "edge", text: edge }) : null,
       el("span", { class: "mix", role: "img", "aria-label": `${percent(tree.posterior[i])} positive` }, mix),
       el("span", { class: "q", title: question, text: question }),
-      el("span", { class: "facts", text: `${percent(tree.posterior[i])} positive · mass ${brief(tree.w_u[i])}, positive ${brief(tree.w_p[i])} · ${count(tree.labelled[i])} labelled, ${count(tree.unlabelled[i])} unlabelled${cut}` }));
+      el("span", { class: "facts", text: `${percent(tree.posterior[i])} positive · mass ${brief(tree.w_u[i])}, positive ${brief(tree.w_p[i])} · ${count(tree.labeled[i])} labeled, ${count(tree.unlabeled[i])} unlabeled${cut}` }));
   }
   function node(tree, i, edge) {
     const left = tree.left[i];

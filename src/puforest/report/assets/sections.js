@@ -11,7 +11,7 @@ const card = (name, value, more, words) =>
 const caveat = (item, lead) =>
   el("p", { class: `caveat ${item.level}` }, lead ? el("b", { text: lead }) : null, item.text);
 
-const interval = (low, high, confidence) => [between(low, high), `${100 * confidence} % interval`];
+const interval = (low, high, confidence) => [between(low, high), `${100 * confidence}% interval`];
 
 const notesOf = (notes) => (notes ?? []).map((text) => caveat({ level: "note", text: text[0].toUpperCase() + text.slice(1) }));
 
@@ -32,9 +32,9 @@ function showSummary(data, body) {
       const metric = data.quality.find((m) => m.key === key);
       cards.push(card(metric.name, share(metric.value), interval(metric.low, metric.high, rows.confidence)));
     }
-    cards.push(card("Rows judged", count(rows.n), [`${count(rows.labelled)} labelled,`, `${count(rows.unlabelled)} unlabelled`]));
+    cards.push(card("Rows judged", count(rows.n), [`${count(rows.labeled)} labeled,`, `${count(rows.unlabeled)} unlabeled`]));
   } else {
-    body.append(el("p", { class: "lead", text: "This report tells what the model knows by itself. Made with labelled and unlabelled rows, it also tells how good the model is." }));
+    body.append(el("p", { class: "lead", text: "This report tells what the model knows by itself. Made with labeled and unlabeled rows, it also tells how good the model is." }));
     if (known(model.oob_risk)) cards.push(card("Error rate, out of bag", share(model.oob_risk), "each row judged by trees that have not seen it"));
   }
   cards.push(card(model.n_trees === 1 ? "Tree" : "Trees", count(model.n_trees), [`${count(model.n_features)} features,`, `depth ${count(model.depth)}`]));
@@ -60,29 +60,29 @@ function leadOf({ rows, thresholds: at, prior }) {
 }
 
 const SCENARIOS = {
-  "case-control": "The labelled rows were collected on their own; the unlabelled ones are a sample of the whole population.",
+  "case-control": "The labeled rows were collected on their own; the unlabeled ones are a sample of the whole population.",
   "single-training-set": "All rows are one sample of the population, in which some positives carry a label.",
 };
 
 function showData({ rows, model }, body) {
   const cards = [];
   if (rows) {
-    cards.push(card("Labelled rows", count(rows.labelled), `${percent(rows.labelled / rows.n)} of all`));
-    cards.push(card("Unlabelled rows", count(rows.unlabelled), "positives and negatives, mixed"));
+    cards.push(card("Labeled rows", count(rows.labeled), `${percent(rows.labeled / rows.n)} of all`));
+    cards.push(card("Unlabeled rows", count(rows.unlabeled), "positives and negatives, mixed"));
   } else {
-    cards.push(card("Labelled rows", count(model.labelled), "in the first tree"));
-    cards.push(card("Unlabelled rows", count(model.unlabelled), "in the first tree"));
+    cards.push(card("Labeled rows", count(model.labeled), "in the first tree"));
+    cards.push(card("Unlabeled rows", count(model.unlabeled), "in the first tree"));
   }
   cards.push(card("Features", count(model.n_features)));
-  cards.push(card("Scenario", model.risk === "pn" ? "fully labelled" : model.scenario.replaceAll("-", " "), "", true));
+  cards.push(card("Scenario", model.risk === "pn" ? "fully labeled" : model.scenario.replaceAll("-", " "), "", true));
   body.append(el("div", { class: "cards" }, ...cards));
-  body.append(el("p", { text: model.risk === "pn" ? "With risk=\"pn\" the other rows count as negatives, not as unlabelled." : SCENARIOS[model.scenario] }));
+  body.append(el("p", { text: model.risk === "pn" ? "With risk=\"pn\" the other rows count as negatives, not as unlabeled." : SCENARIOS[model.scenario] }));
   if (!rows) return;
   body.append(el("p", { text: rows.held_out
     ? "The rows of this report are new to the model, which has judged them itself."
     : `The rows of this report were judged by ${rows.folds} models of the same kind, each fitted to the other parts of the data, so that no row is judged by a model that has seen it.` }));
   if (rows.weighted) body.append(el("p", { text: "Rows count with the weights given." }));
-  if (rows.propensity) body.append(el("p", { text: "Labelled rows count with the propensities given: each stands for the positives like it." }));
+  if (rows.propensity) body.append(el("p", { text: "Labeled rows count with the propensities given: each stands for the positives like it." }));
 }
 
 function showPrior({ prior }, body) {
@@ -91,7 +91,7 @@ function showPrior({ prior }, body) {
   const cards = [card("Prior in use", share(prior.value), from[prior.source])];
   if (estimate) {
     cards.push(card(prior.source === "check" ? "Estimate from these rows" : "Estimate", share(estimate.value), `by ${METHODS[estimate.method] ?? estimate.method}`));
-    cards.push(card(`${100 * estimate.confidence} % interval`, between(estimate.low, estimate.high), "of the estimate", true));
+    cards.push(card(`${100 * estimate.confidence}% interval`, between(estimate.low, estimate.high), "of the estimate", true));
     cards.push(card("Positives with a label", percent(estimate.label_frequency), "of all positives in the data"));
   }
   body.append(el("div", { class: "cards" }, ...cards));
@@ -127,7 +127,7 @@ function showQuality({ quality, quality_notes: notes, rows, model }, body) {
       el("td", { class: "n", text: between(m.low, m.high) }),
       el("td", { class: "bar-cell" }, whisker(m)),
       el("td", { class: "says-cell small", text: m.says }));
-  const head = ["", "value", `${100 * rows.confidence} % interval`, "from 0 to 1", "what it is"];
+  const head = ["", "value", `${100 * rows.confidence}% interval`, "from 0 to 1", "what it is"];
   const classes = ["", "n", "n", "bar-cell", "says-cell"];
   body.append(el("div", { class: "wide" }, el("table", { id: "metrics" },
     el("thead", {}, el("tr", {}, ...head.map((text, i) => el("th", { scope: "col", class: classes[i], text })))),
@@ -137,15 +137,15 @@ function showQuality({ quality, quality_notes: notes, rows, model }, body) {
 }
 
 function showScores({ histogram: h, prior }, body) {
-  const middles = h.labelled.map((_, i) => (h.edges[i] + h.edges[i + 1]) / 2);
-  const series = (name, colour, y, more) => ({ name, colour, x: middles, y, edges: h.edges, ...more });
+  const middles = h.labeled.map((_, i) => (h.edges[i] + h.edges[i + 1]) / 2);
+  const series = (name, color, y, more) => ({ name, color, x: middles, y, edges: h.edges, ...more });
   const views = {
     groups: ["share of its group", [
-      series("unlabelled rows", "unlabelled", h.unlabelled, { area: true }),
-      series("labelled rows", "labelled", h.labelled)]],
+      series("unlabeled rows", "unlabeled", h.unlabeled, { area: true }),
+      series("labeled rows", "labeled", h.labeled)]],
     population: ["share of the population", [
-      series("population", "unlabelled", h.population, { area: true }),
-      series("positives in it, from labelled rows", "labelled", h.positives),
+      series("population", "unlabeled", h.population, { area: true }),
+      series("positives in it, from labeled rows", "labeled", h.positives),
       series("hence negatives", "quiet", h.population.map((u, i) => Math.max(0, u - h.positives[i])), { dash: true })]],
   };
   const select = el("select", { id: "score-view" },
@@ -172,7 +172,7 @@ function showReliability({ reliability: r, model }, body) {
   lineChart(body, {
     label: "Reliability: share of positives against mean score",
     x: { label: "mean score of a group of rows", min: 0, max: 1 }, y: { label: "share of positives", min: 0, max: 1 },
-    series: [{ name: "share of positives", colour: "labelled", x: r.predicted, y: r.observed, low: r.low, high: r.high, dots: true, joined: true }],
+    series: [{ name: "share of positives", color: "labeled", x: r.predicted, y: r.observed, low: r.low, high: r.high, dots: true, joined: true }],
     marks: [{ diagonal: true }], height: 340,
   });
 }
@@ -207,7 +207,7 @@ function showDependence({ dependence: d }, body) {
   body.append(grid);
   d.curves.forEach((curve, i) => lineChart(grid.children[i], {
     label: `Mean score against ${curve.name}`, height: 190, x: { label: "value of the feature" }, y: { label: "mean score", min: 0, max: top },
-    series: [{ name: "mean score", colour: "labelled", x: curve.x, y: curve.y, dots: curve.x.length < 8, joined: true }],
+    series: [{ name: "mean score", color: "labeled", x: curve.x, y: curve.y, dots: curve.x.length < 8, joined: true }],
   }));
   const left = d.left_out.length ? ` Not drawn, as they hardly vary: ${d.left_out.join(", ")}.` : "";
   body.append(el("p", { class: "small", text: `The most important features; means over ${count(d.n_rows)} rows.${left}` }));
@@ -218,7 +218,7 @@ function showSensitivity({ sensitivity: s, prior }, body) {
   const { estimate } = prior;
   const shade = estimate ? [estimate.low, estimate.high] : null;
   const x = { label: "class prior" }, marks = [{ x: s.prior, name: `in use: ${share(s.prior)}` }];
-  const line = (name, colour, y, dash) => ({ name, colour, x: s.priors, y, dash });
+  const line = (name, color, y, dash) => ({ name, color, x: s.priors, y, dash });
   const pair = el("div", { class: "pair" });
   body.append(pair);
   const part = (title, series, label, max) => {
@@ -227,10 +227,10 @@ function showSensitivity({ sensitivity: s, prior }, body) {
     return () => lineChart(place, { label: `${title} by prior`, x, y: { label, min: 0, max }, series, marks, shade, height: 270 });
   };
   for (const draw of [
-    part("Answers", [line("called positive", "labelled", s.positive_share), line("called otherwise than now", "unlabelled", s.flipped_share, true)], "share of the population", Math.min(1, 1.2 * Math.max(...s.positive_share, ...s.flipped_share, 0.001))),
-    part("Quality, if that prior is true", [line("precision", "labelled", s.precision), line("recall", "unlabelled", s.recall, true), line("F1", "ink", s.f1)], "estimate", 1),
+    part("Answers", [line("called positive", "labeled", s.positive_share), line("called otherwise than now", "unlabeled", s.flipped_share, true)], "share of the population", Math.min(1, 1.2 * Math.max(...s.positive_share, ...s.flipped_share, 0.001))),
+    part("Quality, if that prior is true", [line("precision", "labeled", s.precision), line("recall", "unlabeled", s.recall, true), line("F1", "ink", s.f1)], "estimate", 1),
   ]) draw();
-  if (shade) body.append(el("p", { class: "small", text: `Shaded: the ${100 * estimate.confidence} % interval of the estimated prior.` }));
+  if (shade) body.append(el("p", { class: "small", text: `Shaded: the ${100 * estimate.confidence}% interval of the estimated prior.` }));
 }
 
 function showLabels({ scar }, body) {
@@ -241,7 +241,7 @@ function showLabels({ scar }, body) {
   lineChart(body, {
     label: "Excess of labels: simulations and data", height: 110, x: { label: "excess of labels, in standard deviations", min: Math.min(0, scar.simulated[0]), max: 1.1 * Math.max(scar.statistic, scar.simulated[n - 1]) },
     y: { label: "", min: -1, max: 1, hidden: true },
-    series: [{ name: "simulations with fair labels", colour: "quiet", x: scar.simulated, y: scar.simulated.map(() => 0), dots: true }],
+    series: [{ name: "simulations with fair labels", color: "quiet", x: scar.simulated, y: scar.simulated.map(() => 0), dots: true }],
     marks: [{ x: scar.statistic, name: "this data" }],
   });
 }

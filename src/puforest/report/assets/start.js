@@ -52,7 +52,7 @@ function themeButton() {
   const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
   const name = () => {
     button.textContent = dark() ? "Light" : "Dark";
-    button.setAttribute("aria-label", dark() ? "Use light colours" : "Use dark colours");
+    button.setAttribute("aria-label", dark() ? "Use light colors" : "Use dark colors");
     button.setAttribute("aria-pressed", String(dark()));
   };
   button.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; name(); });
