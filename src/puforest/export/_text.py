@@ -66,9 +66,9 @@ def to_text(
     >>> tree = PUDecisionTreeClassifier(prior=0.5).fit(X, [0, 0, 0, 0, 1, 1])
     >>> print(to_text(tree, feature_names=["length"]))
     PUDecisionTreeClassifier  W_p  W_u  posterior  labeled  unlabeled  vote
-    all rows                  0.5    1        0.5         2           4
-    |-- length <= 0.25          0  0.5          0         0           2  0
-    |-- length > 0.25         0.5  0.5          1         2           2  1
+    all rows                  0.5    1        0.5        2          4
+    |-- length <= 0.25          0  0.5          0        0          2  0
+    |-- length > 0.25         0.5  0.5          1        2          2  1
     """
     reader = Reader(fitted(model, "to_text"), tree, max_depth, feature_names, digits)
     return "\n".join(_lines(reader))

@@ -115,7 +115,7 @@ def pu_classification_report(
     >>> print(pu_classification_report(y_true, y_pred, prior=0.3))
     100 labeled and 400 unlabeled rows, scenario case-control, prior 0.3
     <BLANKLINE>
-                              value     95% interval
+                              value      95% interval
     pu_precision             0.8000  0.6500 to 0.9330
     pu_recall                0.8000  0.7156 to 0.8726
     pu_f1                    0.8000  0.6946 to 0.8910
