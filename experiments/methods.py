@@ -73,9 +73,9 @@ def bagging(sample_size: Any, *, knows_prior: bool = False) -> Callable[[Setting
     """PU bagging of extra trees; the paper draws as many unlabeled rows as there are rows."""
 
     def make(setting: Setting) -> Any:
-        from puforest.baselines import PUBagging
+        from puforest.baselines import PUBaggingClassifier
 
-        return PUBagging(
+        return PUBaggingClassifier(
             ExtraTreeClassifier(),
             n_estimators=100,
             sample_size=sample_size,
@@ -105,10 +105,10 @@ def elkan_noto(variant: str) -> Callable[[Setting], Any]:
 
 
 def spy(setting: Setting) -> Any:
-    from puforest.baselines import SpyTwoStep
+    from puforest.baselines import SpyTwoStepClassifier
 
     forest = ExtraTreesClassifier(100, min_samples_leaf=5, n_jobs=setting.threads)
-    return SpyTwoStep(
+    return SpyTwoStepClassifier(
         forest, prior=setting.prior, scenario=setting.run.scenario, random_state=setting.run.draw
     )
 

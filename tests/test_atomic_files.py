@@ -9,7 +9,7 @@ import pytest
 from saved_models import small
 
 from puforest import PUExtraTreesClassifier
-from puforest._files import written_whole
+from puforest._atomic_write import atomic_write
 from puforest.cli._commands import run
 from puforest.export import to_onnx
 
@@ -123,10 +123,10 @@ def test_places_that_cannot_be_written_to(model, tmp_path):
 
 
 def test_errors_about_other_files_keep_their_names(tmp_path):
-    with pytest.raises(FileNotFoundError, match="nowhere"), written_whole(tmp_path / "out"):
+    with pytest.raises(FileNotFoundError, match="nowhere"), atomic_write(tmp_path / "out"):
         (tmp_path / "nowhere").read_bytes()
-    with pytest.raises(FileExistsError, match=r"^ours$"), written_whole(tmp_path / "out"):
+    with pytest.raises(FileExistsError, match=r"^ours$"), atomic_write(tmp_path / "out"):
         raise FileExistsError("ours")
-    with pytest.raises(FileNotFoundError, match=r"out'$"), written_whole(tmp_path / "out"):
+    with pytest.raises(FileNotFoundError, match=r"out'$"), atomic_write(tmp_path / "out"):
         pass  # nothing was written
     assert os.listdir(tmp_path) == []

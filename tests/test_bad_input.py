@@ -68,7 +68,7 @@ BAD_PARAMETERS = {
     "max_leaf_nodes": [1, 2.0, *COUNT],
     "n_estimators": [None, 1.0, *COUNT],
     "bootstrap": FLAG,
-    "max_samples": [*SHARE, 41, HUGE],
+    "max_labeled": [*SHARE, 41, HUGE],
     "max_unlabeled": [*SHARE, 41, HUGE],
     "oob_score": FLAG,
     "warm_start": FLAG,

@@ -15,23 +15,29 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from puforest.baselines import ElkanNotoClassifier, NaivePU, PUBagging, SpyTwoStep
+from puforest.baselines import (
+    ElkanNotoClassifier,
+    NaivePUClassifier,
+    PUBaggingClassifier,
+    SpyTwoStepClassifier,
+)
 from puforest.model_selection import cross_val_score
 
 CHECKED = [
-    NaivePU(GaussianNB()),
-    PUBagging(n_estimators=3),
+    NaivePUClassifier(GaussianNB()),
+    PUBaggingClassifier(n_estimators=3),
     ElkanNotoClassifier(GaussianNB(), cv=2),
     # In the other scenario, labeled rows unlike all others would mean that no others are positive.
     ElkanNotoClassifier(GaussianNB(), cv=2, variant="weighted", scenario="single-training-set"),
-    SpyTwoStep(GaussianNB(), noise_share=0.5),
+    SpyTwoStepClassifier(GaussianNB(), noise_share=0.5),
 ]
 
 PRIOR = 0.4
 
 
 def expected_failures(estimator):
-    if isinstance(estimator, SpyTwoStep) or getattr(estimator, "variant", None) == "weighted":
+    is_spy = isinstance(estimator, SpyTwoStepClassifier)
+    if is_spy or getattr(estimator, "variant", None) == "weighted":
         return {
             "check_n_features_in_after_fitting": "among its ten random rows no negative is found"
         }
@@ -70,11 +76,11 @@ SMOOTH = DecisionTreeClassifier(min_samples_leaf=20)
 LEVELLED = RandomForestClassifier(20, min_samples_leaf=20, random_state=0)
 
 WITH_PRIOR = {
-    "naive": NaivePU(LogisticRegression(), prior=PRIOR),
-    "bagging": PUBagging(SMOOTH, n_estimators=30, prior=PRIOR, random_state=0),
+    "naive": NaivePUClassifier(LogisticRegression(), prior=PRIOR),
+    "bagging": PUBaggingClassifier(SMOOTH, n_estimators=30, prior=PRIOR, random_state=0),
     "classic": ElkanNotoClassifier(LEVELLED, prior=PRIOR),
     "weighted": ElkanNotoClassifier(LEVELLED, variant="weighted", prior=PRIOR),
-    "spy": SpyTwoStep(LogisticRegression(), max_iter=10, prior=PRIOR, random_state=0),
+    "spy": SpyTwoStepClassifier(LogisticRegression(), max_iter=10, prior=PRIOR, random_state=0),
 }
 
 
@@ -116,9 +122,9 @@ def test_other_codings_sparse_rows_and_impossible_priors(name):
 def test_missing_values_are_up_to_the_estimator():
     X, labeled, _ = clouds("case-control", n=400)
     X[::7, 0] = np.nan
-    assert PUBagging(n_estimators=3).fit(X, labeled).predict(X).any()
+    assert PUBaggingClassifier(n_estimators=3).fit(X, labeled).predict(X).any()
     with pytest.raises(ValueError, match="NaN"):
-        NaivePU(LogisticRegression()).fit(X, labeled)
+        NaivePUClassifier(LogisticRegression()).fit(X, labeled)
 
 
 # Naive
@@ -126,8 +132,8 @@ def test_missing_values_are_up_to_the_estimator():
 
 def test_naive_calls_few_rows_positive_but_ranks_as_with_a_prior():
     X, labeled, y = clouds("case-control")
-    naive = NaivePU(LogisticRegression()).fit(X, labeled)
-    informed = NaivePU(LogisticRegression(), prior=PRIOR).fit(X, labeled)
+    naive = NaivePUClassifier(LogisticRegression()).fit(X, labeled)
+    informed = NaivePUClassifier(LogisticRegression(), prior=PRIOR).fit(X, labeled)
     unlabeled = labeled == 0
     assert naive.predict(X[unlabeled]).mean() < 0.3 * PRIOR
     assert naive.score(X[unlabeled], y[unlabeled]) < 0.75
@@ -138,10 +144,10 @@ def test_naive_calls_few_rows_positive_but_ranks_as_with_a_prior():
 
 def test_naive_takes_classifiers_without_probabilities_unless_there_is_a_prior():
     X, labeled, _ = clouds("case-control", n=400)
-    model = NaivePU(Perceptron(), random_state=0).fit(X, labeled)
+    model = NaivePUClassifier(Perceptron(), random_state=0).fit(X, labeled)
     assert set(np.unique(model.predict_proba(X))) == {0.0, 1.0}
     with pytest.raises(TypeError, match=r"estimator must be a classifier with a method 'predict_p"):
-        NaivePU(Perceptron(), prior=PRIOR).fit(X, labeled)
+        NaivePUClassifier(Perceptron(), prior=PRIOR).fit(X, labeled)
 
 
 # Bagging
@@ -150,7 +156,7 @@ def test_naive_takes_classifiers_without_probabilities_unless_there_is_a_prior()
 def test_members_see_all_labeled_rows_and_as_many_others():
     X, labeled, _ = clouds("case-control", n=1000)
     for size, expected in ((None, 200), (70, 70), (0.5, 500)):
-        bag = PUBagging(n_estimators=3, sample_size=size, random_state=0).fit(X, labeled)
+        bag = PUBaggingClassifier(n_estimators=3, sample_size=size, random_state=0).fit(X, labeled)
         seen = [tree.tree_.weighted_n_node_samples[0] for tree in bag.estimators_]
         assert seen == [200 + expected] * 3
     assert len({tree.tree_.threshold[0] for tree in bag.estimators_}) > 1
@@ -166,7 +172,7 @@ class TakesNoWeights(ExtraTreeClassifier):
 def test_weights_stand_for_repeated_rows(scenario, share):
     X, labeled, _ = clouds(scenario, n=500)
     weighted, repeated = (
-        PUBagging(
+        PUBaggingClassifier(
             tree,
             n_estimators=5,
             sample_size=share,
@@ -187,7 +193,8 @@ def test_weights_stand_for_repeated_rows(scenario, share):
 def test_out_of_bag_scores_are_those_of_members_that_did_not_draw_the_row():
     """A nearest neighbor knows the rows it has seen: it would call each unlabeled one 0."""
     X, labeled, y = clouds("case-control", n=1000)
-    bag = PUBagging(KNeighborsClassifier(1), n_estimators=20, oob_score=True, random_state=0)
+    neighbor = KNeighborsClassifier(1)
+    bag = PUBaggingClassifier(neighbor, n_estimators=20, oob_score=True, random_state=0)
     bag.fit(X, labeled)
     score = bag.oob_score_of_unlabeled_
     assert_array_equal(np.isnan(score), labeled == 1)
@@ -203,7 +210,7 @@ def test_out_of_bag_scores_are_those_of_members_that_did_not_draw_the_row():
 
 def test_out_of_bag_scores_are_made_where_asked_for_or_needed():
     X, labeled, _ = clouds("case-control", n=300)
-    bag = PUBagging(n_estimators=3, random_state=0)
+    bag = PUBaggingClassifier(n_estimators=3, random_state=0)
     kept = bag.set_params(oob_score=True).fit(X, labeled).oob_score_of_unlabeled_
     assert not hasattr(bag.set_params(oob_score=False).fit(X, labeled), "oob_score_of_unlabeled_")
     bag.set_params(prior=PRIOR).fit(X, labeled)
@@ -213,18 +220,18 @@ def test_out_of_bag_scores_are_made_where_asked_for_or_needed():
 def test_bagging_is_the_same_on_any_number_of_threads():
     X, labeled, _ = clouds("case-control", n=500)
     one, two = (
-        PUBagging(n_estimators=8, prior=PRIOR, n_jobs=n, random_state=3).fit(X, labeled)
+        PUBaggingClassifier(n_estimators=8, prior=PRIOR, n_jobs=n, random_state=3).fit(X, labeled)
         for n in (1, 2)
     )
     assert_array_equal(one.predict_proba(X), two.predict_proba(X))
     assert one.threshold_ == two.threshold_
-    other = PUBagging(n_estimators=8, prior=PRIOR, random_state=4).fit(X, labeled)
+    other = PUBaggingClassifier(n_estimators=8, prior=PRIOR, random_state=4).fit(X, labeled)
     assert (one.predict_proba(X) != other.predict_proba(X)).any()
 
 
 def test_bagging_of_support_vectors_votes():
     X, labeled, y = clouds("case-control", n=600)
-    bag = PUBagging(
+    bag = PUBaggingClassifier(
         make_pipeline(StandardScaler(), LinearSVC()), n_estimators=5, random_state=0
     ).fit(X, labeled)
     assert_allclose(5 * bag.predict_proba(X), np.round(5 * bag.predict_proba(X)))
@@ -234,9 +241,9 @@ def test_bagging_of_support_vectors_votes():
 def test_bagging_with_balanced_bags_beats_that_of_the_paper(mushrooms):
     X, labeled, X_test, y_test, prior = mushrooms
     trees = ExtraTreesClassifier(5)
-    of_paper = PUBagging(trees, n_estimators=10, sample_size=1.0, random_state=0)
+    of_paper = PUBaggingClassifier(trees, n_estimators=10, sample_size=1.0, random_state=0)
     assert of_paper.fit(X, labeled).score(X_test, y_test) < 0.8
-    balanced = PUBagging(n_estimators=20, prior=prior, random_state=0)
+    balanced = PUBaggingClassifier(n_estimators=20, prior=prior, random_state=0)
     assert balanced.fit(X, labeled).score(X_test, y_test) > 0.95
 
 
@@ -251,9 +258,10 @@ def test_bagging_refuses():
         ({"estimator": StandardScaler()}, TypeError, "estimator must be a classifier"),
     ):
         with pytest.raises(error, match=words):
-            PUBagging(**params).fit(X, labeled)
+            PUBaggingClassifier(**params).fit(X, labeled)
+    bag = PUBaggingClassifier(n_estimators=1, sample_size=30, prior=0.5)
     with pytest.raises(ValueError, match="every member drew every"):
-        PUBagging(n_estimators=1, sample_size=30, prior=0.5).fit([[0], [1], [2]], [1, 0, 0])
+        bag.fit([[0], [1], [2]], [1, 0, 0])
 
 
 # Elkan and Noto
@@ -320,7 +328,7 @@ def test_elkan_noto_refuses():
 @pytest.mark.parametrize("estimator", [LogisticRegression(), LinearSVC()])
 def test_spies_find_negatives(estimator):
     X, labeled, y = clouds("single-training-set", distance=2.5)
-    model = SpyTwoStep(estimator, random_state=0).fit(X, labeled)
+    model = SpyTwoStepClassifier(estimator, random_state=0).fit(X, labeled)
     reliable = model.reliable_negatives_
     assert not (reliable & (labeled == 1)).any()
     assert reliable.sum() > 0.5 * (y == 0).sum()
@@ -331,7 +339,7 @@ def test_spies_find_negatives(estimator):
 def test_rounds_find_more_negatives_until_none_join():
     X, labeled, _ = clouds("case-control")
     rounds = [
-        SpyTwoStep(LogisticRegression(), max_iter=n, random_state=0).fit(X, labeled)
+        SpyTwoStepClassifier(LogisticRegression(), max_iter=n, random_state=0).fit(X, labeled)
         for n in (1, 2, 100)
     ]
     found = [model.reliable_negatives_.sum() for model in rounds]
@@ -343,8 +351,8 @@ def test_rounds_find_more_negatives_until_none_join():
 def test_more_noise_finds_more_negatives():
     X, labeled, _ = clouds("case-control")
     few, many = (
-        SpyTwoStep(LogisticRegression(), noise_share=share, random_state=0).fit(X, labeled)
-        for share in (0.02, 0.3)
+        SpyTwoStepClassifier(LogisticRegression(), noise_share=s, random_state=0).fit(X, labeled)
+        for s in (0.02, 0.3)
     )
     assert few.reliable_negatives_.sum() < many.reliable_negatives_.sum()
 
@@ -364,12 +372,12 @@ def test_spies_refuse():
         ),
     ):
         with pytest.raises(error, match=words):
-            SpyTwoStep(**params).fit(X, labeled)
+            SpyTwoStepClassifier(**params).fit(X, labeled)
 
 
 def test_they_are_judged_as_the_forests_are():
     X, labeled, _ = clouds("case-control")
-    model = NaivePU(LogisticRegression(), prior=PRIOR)
+    model = NaivePUClassifier(LogisticRegression(), prior=PRIOR)
     auc, accuracy = (
         cross_val_score(model, X, labeled, scoring=name, cv=3).mean()
         for name in ("pu_roc_auc", "pu_accuracy")

@@ -48,7 +48,7 @@ LEGAL = {
     "max_leaf_nodes": st.none() | st.integers(2, 10**30) | st.integers(2, 6),
     "n_estimators": st.integers(1, 4),
     "bootstrap": st.booleans(),
-    "max_samples": st.none() | st.just(1) | SHARES,
+    "max_labeled": st.none() | st.just(1) | SHARES,
     "max_unlabeled": st.none() | st.just(1) | SHARES,
     "warm_start": st.booleans(),
     "n_jobs": st.none() | st.integers(1, 3) | st.integers(-3, -1),
@@ -123,7 +123,7 @@ def assert_sound(model, X, y, rows):
         assert tree.depth() <= (params["max_depth"] or np.inf)
     leaves = model.apply(X).reshape(len(X), -1)
     assert forest.is_leaf[leaves + forest.offset[:-1]].all()
-    keys = ("bootstrap", "max_samples", "max_unlabeled")
+    keys = ("bootstrap", "max_labeled", "max_unlabeled")
     if not any(params.get(key) for key in keys):
         seen = rows.get("sample_weight", np.ones(len(y))) > 0
         for t in range(forest.n_trees):

@@ -50,7 +50,7 @@ def test_a_loaded_model_is_the_same(estimator, voting, blobs, tmp_path):
         {"prior": np.float32(0.4), "bootstrap": np.bool_(False), "min_risk_reduction": -np.inf},
         {
             "oob_score": True,
-            "max_samples": 0.2,
+            "max_labeled": 0.2,
             "max_unlabeled": 100,
             "n_jobs": 1,
             "verbose": False,

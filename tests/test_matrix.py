@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier
-from puforest.baselines import NaivePU
+from puforest.baselines import NaivePUClassifier
 from puforest.calibration import PUCalibratedClassifier
 from puforest.datasets import linear_propensity, make_pu
 from puforest.diagnostics import scar_test
@@ -31,7 +31,7 @@ READERS = {
     "predict": FITTED.predict,
     "predict few": lambda x: FITTED.predict(x[:40]),
     "prior": lambda x: estimate_prior(x, Y),
-    "baseline": lambda x: NaivePU(LogisticRegression()).fit(x, Y),
+    "baseline": lambda x: NaivePUClassifier(LogisticRegression()).fit(x, Y),
     "calibrated": lambda x: PUCalibratedClassifier(PUDecisionTreeClassifier(0.4)).fit(x, Y),
     "scar": lambda x: scar_test(x, Y, prior=0.4),
     "selection": lambda x: feature_selection_curve(PUDecisionTreeClassifier(0.4), x, Y),

@@ -109,7 +109,7 @@ def test_formula_and_bootstrap_agree(scenario):
         )
         assert drawn.value == formula.value
         assert_allclose(drawn.standard_error, formula.standard_error, rtol=0.2, err_msg=name)
-        assert (formula.method, drawn.method) == ("formula", "bootstrap")
+        assert (formula.method, drawn.method) == ("delta", "bootstrap")
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -141,7 +141,7 @@ def test_covers_near_the_bounds_with_thirty_labeled_rows(scenario):
         assert n >= 178, (name, n)
 
 
-@pytest.mark.parametrize("method", ["formula", "bootstrap"])
+@pytest.mark.parametrize("method", ["delta", "bootstrap"])
 def test_a_perfect_recall_is_not_sure(method):
     y, pred = np.repeat([1, 0], [50, 200]), np.repeat([1, 0], [110, 140])
     found = pu_interval("recall", y, pred, method=method, random_state=0)

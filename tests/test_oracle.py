@@ -153,7 +153,7 @@ def test_every_node_reaches_the_least_risk(seed):
 SAMPLINGS = [
     {"bootstrap": True},
     {"bootstrap": True, "max_unlabeled": 0.5},
-    {"bootstrap": False, "max_samples": 2, "max_unlabeled": 0.6},
+    {"bootstrap": False, "max_labeled": 2, "max_unlabeled": 0.6},
     {"bootstrap": False},
 ]
 
@@ -174,7 +174,7 @@ def test_forests_draw_the_samples_of_the_oracle(thresholds, sampling, scenario):
     draws = {
         "replace": sampling["bootstrap"],
         "together": scenario == "single-training-set" and sampling == {"bootstrap": True},
-        "labeled": sampling.get("max_samples", n_l),
+        "labeled": sampling.get("max_labeled", n_l),
         "unlabeled": int(np.ceil(sampling.get("max_unlabeled", 1.0) * n_u)),
     }
     for t in range(4):

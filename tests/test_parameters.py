@@ -53,7 +53,7 @@ def test_parameters_of_all_change_the_trees(cls, name, value, blobs):
 
 
 @pytest.mark.parametrize("cls", FORESTS)
-@pytest.mark.parametrize("change", [{"max_samples": 20}, {"max_unlabeled": 50}], ids=str)
+@pytest.mark.parametrize("change", [{"max_labeled": 20}, {"max_unlabeled": 50}], ids=str)
 def test_parameters_of_forests_change_the_trees(cls, change, blobs):
     assert not same_trees(fitted(cls, blobs), fitted(cls, blobs, **change))
     opposite = not cls().bootstrap
@@ -178,7 +178,7 @@ def test_voting(cls, blobs):
 
 @pytest.mark.parametrize("cls", FORESTS)
 def test_n_estimators_and_max_samples(cls, blobs):
-    model = fitted(cls, blobs, n_estimators=3, max_samples=7, max_unlabeled=0.1)
+    model = fitted(cls, blobs, n_estimators=3, max_labeled=7, max_unlabeled=0.1)
     forest = model._forest
     assert forest.n_trees == len(model.estimators_) == 3
     roots = forest.offset[:-1]

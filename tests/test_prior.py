@@ -71,19 +71,19 @@ def test_methods_find_the_prior(method, options, error, prior, scenario):
     assert found.method == method
     assert found.scenario == scenario
     n_p = y.sum()
-    positives = n_p + found.unlabeled_share * (len(y) - n_p)
+    positives = n_p + found.unlabeled_prior * (len(y) - n_p)
     assert_allclose(found.label_frequency, n_p / positives)
     if scenario == "single-training-set":
         assert_allclose(found.value, positives / len(y))
     else:
-        assert_allclose(found.value, found.unlabeled_share)
+        assert_allclose(found.value, found.unlabeled_prior)
 
 
 def test_the_scenario_matters():
     """The same rows are another population in each scenario."""
     X, y = clouds(0.4, scenario="case-control")
     one, other = (estimate_prior(X, y, scenario=s, random_state=0) for s in SCENARIOS)
-    assert_allclose(one.unlabeled_share, other.unlabeled_share)
+    assert_allclose(one.unlabeled_prior, other.unlabeled_prior)
     assert other.value > one.value + 0.05
 
 

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from two_clouds import SCENARIOS, draw, forest
 
 from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier
-from puforest._copies import copy_groups
+from puforest._duplicate_rows import duplicate_groups
 from puforest.calibration import PUCalibratedClassifier
 from puforest.inspection import importances, partial_dependence
 from puforest.metrics import (
@@ -185,7 +185,7 @@ def test_copies_of_a_row_are_judged_by_one_model():
     rows = labeled_rows(X, y, scenario="case-control", sample_weight=None, propensity=None)
     rng = np.random.RandomState(0)
     scored = judge(subject_of(model), rows, held_out=False, cv=3, n_jobs=None, rng=rng)
-    group = copy_groups(X)
+    group = duplicate_groups(X)
     tests = [test for _, test in scored.parts]
     assert_array_equal(np.sort(np.concatenate(tests)), np.arange(len(X)))
     assert len(tests) == 3

@@ -142,7 +142,7 @@ def test_trees_that_see_only_the_lightest_rows(tiny, blobs, tmp_path):
     X, labeled, _ = blobs
     weight = np.where(np.arange(len(X)) % 40, tiny, 1.0)
     model = PUExtraTreesClassifier(
-        prior=0.5, max_samples=2, max_unlabeled=2, n_estimators=50, random_state=0
+        prior=0.5, max_labeled=2, max_unlabeled=2, n_estimators=50, random_state=0
     )
     model.fit(X, labeled, sample_weight=weight).save(tmp_path / "model.puf")
     root = model._forest.offset[:-1]

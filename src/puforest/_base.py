@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from puforest import _core
 from puforest import _validation as check
-from puforest._everyday import EverydayMixin
-from puforest._fit_at_once import fits_at_once
+from puforest._atomic_fit import atomic_fit
 from puforest._matrix import is_small_and_clean, validated
 from puforest._model import Forest
+from puforest._model_methods import ModelMethodsMixin
 from puforest._progress import Progress
 from puforest.prior import PriorEstimate
 from puforest.prior._estimate import missing_prior
@@ -48,7 +48,7 @@ class GrownFor:
                 )
 
 
-class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
+class PUClassifier(ModelMethodsMixin, ClassifierMixin, BaseEstimator):
     """Base of all estimators. A single tree is a forest of one."""
 
     # Which thresholds a feature proposes; set by each class.
@@ -90,7 +90,7 @@ class PUClassifier(EverydayMixin, ClassifierMixin, BaseEstimator):
         self.max_leaf_nodes = max_leaf_nodes
         self.random_state = random_state
 
-    @fits_at_once
+    @atomic_fit
     def fit(
         self,
         X: check.MatrixLike,

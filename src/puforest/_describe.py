@@ -8,7 +8,7 @@ import numpy as np
 
 from puforest import _validation as check
 from puforest._base import PUClassifier
-from puforest.forest import PUForestClassifier
+from puforest.forest import BaseForest
 
 MOST_FEATURES = 5  # that are named
 
@@ -93,13 +93,13 @@ def _about_trees(model: PUClassifier) -> list[tuple[str, str]]:
     ]
     if grown.risk == "pn":
         about = [line for line in about if line[0] != "scenario"]
-    if isinstance(model, PUForestClassifier) and model._held_out is not None:
+    if isinstance(model, BaseForest) and model._held_out is not None:
         about.append(("out-of-bag risk", f"{model.oob_risk_:.4g}, the estimated share of errors"))
     return about
 
 
 def rows_learned_from(model: PUClassifier) -> tuple[int, int]:
-    if isinstance(model, PUForestClassifier):
+    if isinstance(model, BaseForest):
         return model._sample[-2], model._sample[-1]
     return int(model._forest.n_labeled[0]), int(model._forest.n_unlabeled[0])
 

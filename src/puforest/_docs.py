@@ -46,7 +46,7 @@ PARAMETERS = {
     in the tree is made next, until there are that many leaves.""",
     "bootstrap": """bool, default={}
     Whether each tree sees a sample drawn with replacement instead of all rows.""",
-    "max_samples": """int, float or None, default={}
+    "max_labeled": """int, float or None, default={}
     Labeled rows that a tree sees: a number, a share, or all. Drawn with replacement if
     ``bootstrap`` is set, else without. With this or ``max_unlabeled``, the two groups are drawn
     separately in either scenario.""",
@@ -54,7 +54,7 @@ PARAMETERS = {
     Unlabeled rows that a tree sees, likewise. Fewer make fits faster.""",
     "oob_score": """bool, default={}
     Whether to let each training row be judged by the trees that did not see it: sets
-    ``oob_decision_function_`` and ``oob_risk_``. Needs ``bootstrap``, or ``max_samples`` and
+    ``oob_decision_function_`` and ``oob_risk_``. Needs ``bootstrap``, or ``max_labeled`` and
     ``max_unlabeled``, for the risk; for decisions one of the two is enough. Labeled
     rows that stand among the unlabeled ones a second time bias it: one copy is seen while the
     other is held out.""",

@@ -27,11 +27,11 @@ from sklearn.utils import Tags, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
-from puforest._everyday import EverydayMixin
-from puforest._fit_at_once import fits_at_once
-from puforest._inside import known_prior, known_scenario
+from puforest._atomic_fit import atomic_fit
+from puforest._model_methods import ModelMethodsMixin
 from puforest._sample import PUSample, pu_sample
-from puforest.forest import PUForestClassifier
+from puforest._unwrap import known_prior, known_scenario
+from puforest.forest import BaseForest
 from puforest.model_selection._cross_validation import asking_for
 from puforest.model_selection._out_of_bag import among
 from puforest.model_selection._split import pu_cv
@@ -113,7 +113,7 @@ def fit_sigmoid(score: Array, sample: PUSample, prior: float) -> Calibrator:
 METHODS = {"isotonic": fit_isotonic, "sigmoid": fit_sigmoid}
 
 
-class PUCalibratedClassifier(EverydayMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Probabilities of being positive, from labeled and unlabeled rows.
 
     scikit-learn's ``CalibratedClassifierCV`` on PU labels gives the probability of being
@@ -198,7 +198,7 @@ class PUCalibratedClassifier(EverydayMixin, ClassifierMixin, MetaEstimatorMixin,
         self.prior = prior
         self.scenario = scenario
 
-    @fits_at_once
+    @atomic_fit
     def fit(
         self,
         X: check.MatrixLike,
@@ -353,13 +353,13 @@ def _scores(estimator: Any, X: check.MatrixLike) -> Array:
 
 
 def _require_out_of_bag(estimator: Any) -> None:
-    if not isinstance(estimator, PUForestClassifier):
+    if not isinstance(estimator, BaseForest):
         raise TypeError(
             f"cv='oob' needs a forest of puforest, got {type(estimator).__name__}: give a number "
             "of folds, for example cv=5"
         )
     if not estimator.oob_score:
         raise ValueError(
-            "cv='oob' needs a forest with oob_score=True (and bootstrap=True, or max_samples and "
+            "cv='oob' needs a forest with oob_score=True (and bootstrap=True, or max_labeled and "
             "max_unlabeled), got oob_score=False"
         )

@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 from sklearn.utils.validation import check_consistent_length
 
 from puforest import _validation as check
-from puforest._copies import labeled_copies
+from puforest._duplicate_rows import labeled_duplicates
 from puforest._matrix import matrix
 from puforest._sample import pu_sample
 from puforest.forest import PURandomForestClassifier
@@ -243,7 +243,7 @@ def _some_rows(
 
 
 def _warn_of_copies(X: NDArray[Any], labeled: NDArray[np.bool_]) -> None:
-    copies, n_labeled = labeled_copies(X, labeled), np.count_nonzero(labeled)
+    copies, n_labeled = labeled_duplicates(X, labeled), np.count_nonzero(labeled)
     if copies > n_labeled / 2:
         warnings.warn(
             f"{copies} of the {n_labeled} labeled rows of X are among the unlabeled ones again. "

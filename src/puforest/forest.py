@@ -34,7 +34,7 @@ FITTED = (
 )
 
 
-class PUForestClassifier(PUClassifier):
+class BaseForest(PUClassifier):
     """What many trees need beyond one: samples, threads, out-of-bag answers, warm starts."""
 
     _tree_class: type[PUDecisionTreeClassifier] | type[PUExtraTreeClassifier]
@@ -48,7 +48,7 @@ class PUForestClassifier(PUClassifier):
         *,
         n_estimators: int,
         bootstrap: bool,
-        max_samples: int | float | None,
+        max_labeled: int | float | None,
         max_unlabeled: int | float | None,
         oob_score: bool,
         warm_start: bool,
@@ -59,7 +59,7 @@ class PUForestClassifier(PUClassifier):
         super().__init__(prior, **shared)
         self.n_estimators = n_estimators
         self.bootstrap = bootstrap
-        self.max_samples = max_samples
+        self.max_labeled = max_labeled
         self.max_unlabeled = max_unlabeled
         self.oob_score = oob_score
         self.warm_start = warm_start
@@ -70,18 +70,18 @@ class PUForestClassifier(PUClassifier):
         params = super()._train_params(rows, n_features)
         params.n_threads = self._n_threads()
         replace = check.boolean("bootstrap", self.bootstrap)
-        labeled = check.number_of("max_samples", self.max_samples, rows.n_labeled, "labeled rows")
+        labeled = check.number_of("max_labeled", self.max_labeled, rows.n_labeled, "labeled rows")
         unlabeled = check.number_of(
             "max_unlabeled", self.max_unlabeled, rows.n_unlabeled, "unlabeled rows"
         )
-        every = self.max_samples is None and self.max_unlabeled is None
+        every = self.max_labeled is None and self.max_unlabeled is None
         together = replace and every and self.scenario == "single-training-set"
         params.sampling = _core.Sampling(replace, together, labeled, unlabeled)
         held_out = replace or labeled < rows.n_labeled or unlabeled < rows.n_unlabeled
         if check.boolean("oob_score", self.oob_score) and not held_out:
             raise ValueError(
                 "oob_score=True needs trees that do not see every row: set bootstrap=True, "
-                "max_samples or max_unlabeled"
+                "max_labeled or max_unlabeled"
             )
         return params
 
@@ -129,7 +129,7 @@ class PUForestClassifier(PUClassifier):
 
     def _sample_sizes(self, rows: check.Rows) -> tuple[Any, ...]:
         """What decides which rows a tree sees, the seed aside."""
-        asked = (self.scenario, self.bootstrap, self.max_samples, self.max_unlabeled)
+        asked = (self.scenario, self.bootstrap, self.max_labeled, self.max_unlabeled)
         return (*asked, rows.n_labeled, rows.n_unlabeled)
 
     def _judge_held_out(
@@ -148,7 +148,7 @@ class PUForestClassifier(PUClassifier):
         if not (judged[:n].any() and judged[n:].any()):
             warnings.warn(
                 "oob_risk_ is nan: no tree leaves out rows of both groups. Set bootstrap=True, or "
-                "max_samples and max_unlabeled, to have one.",
+                "max_labeled and max_unlabeled, to have one.",
                 stacklevel=5,
             )
             return decision, np.nan
@@ -238,7 +238,7 @@ class PUForestClassifier(PUClassifier):
 
 
 @documented
-class PURandomForestClassifier(PUForestClassifier):
+class PURandomForestClassifier(BaseForest):
     """A random forest for positive and unlabeled data.
 
     Each tree sees a bootstrap sample of the labeled and of the unlabeled rows, and takes the
@@ -287,7 +287,7 @@ class PURandomForestClassifier(PUForestClassifier):
         min_risk_reduction: float | None = None,
         max_leaf_nodes: int | None = None,
         bootstrap: bool = True,
-        max_samples: int | float | None = None,
+        max_labeled: int | float | None = None,
         max_unlabeled: int | float | None = None,
         oob_score: bool = False,
         warm_start: bool = False,
@@ -309,7 +309,7 @@ class PURandomForestClassifier(PUForestClassifier):
             min_risk_reduction=min_risk_reduction,
             max_leaf_nodes=max_leaf_nodes,
             bootstrap=bootstrap,
-            max_samples=max_samples,
+            max_labeled=max_labeled,
             max_unlabeled=max_unlabeled,
             oob_score=oob_score,
             warm_start=warm_start,
@@ -320,7 +320,7 @@ class PURandomForestClassifier(PUForestClassifier):
 
 
 @documented
-class PUExtraTreesClassifier(PUForestClassifier):
+class PUExtraTreesClassifier(BaseForest):
     """Extra trees for positive and unlabeled data: PU ET of the paper.
 
     Each tree sees all rows (unless told otherwise), and takes the best of random splits on a
@@ -375,7 +375,7 @@ class PUExtraTreesClassifier(PUForestClassifier):
         min_risk_reduction: float | None = None,
         max_leaf_nodes: int | None = None,
         bootstrap: bool = False,
-        max_samples: int | float | None = None,
+        max_labeled: int | float | None = None,
         max_unlabeled: int | float | None = None,
         oob_score: bool = False,
         warm_start: bool = False,
@@ -397,7 +397,7 @@ class PUExtraTreesClassifier(PUForestClassifier):
             min_risk_reduction=min_risk_reduction,
             max_leaf_nodes=max_leaf_nodes,
             bootstrap=bootstrap,
-            max_samples=max_samples,
+            max_labeled=max_labeled,
             max_unlabeled=max_unlabeled,
             oob_score=oob_score,
             warm_start=warm_start,

@@ -7,17 +7,17 @@ upper bound for what trees can reach is no class of its own: it is
 The neural ones need PyTorch: ``pip install 'puforest[neural]'``.
 """
 
-from puforest.baselines.bagging import PUBagging
+from puforest.baselines.bagging import PUBaggingClassifier
 from puforest.baselines.elkan_noto import ElkanNotoClassifier
-from puforest.baselines.naive import NaivePU
+from puforest.baselines.naive import NaivePUClassifier
 from puforest.baselines.neural import PUNetClassifier, SelfPUClassifier
-from puforest.baselines.spy import SpyTwoStep
+from puforest.baselines.spy import SpyTwoStepClassifier
 
 __all__ = [
     "ElkanNotoClassifier",
-    "NaivePU",
-    "PUBagging",
+    "NaivePUClassifier",
+    "PUBaggingClassifier",
     "PUNetClassifier",
     "SelfPUClassifier",
-    "SpyTwoStep",
+    "SpyTwoStepClassifier",
 ]

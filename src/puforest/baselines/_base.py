@@ -125,7 +125,7 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
 # Priors
 
 
-def unlabeled_share(sample: PUSample, prior: float) -> float:
+def unlabeled_prior(sample: PUSample, prior: float) -> float:
     """Share of positives among the unlabeled rows."""
     known = sample.least_prior
     return (prior - known) / (1 - known)
@@ -134,7 +134,7 @@ def unlabeled_share(sample: PUSample, prior: float) -> float:
 def label_frequency(sample: PUSample, prior: float) -> float:
     """Share of the positives of all rows of the data that are labeled."""
     n_labeled = np.count_nonzero(sample.labeled)
-    hidden = unlabeled_share(sample, prior) * (len(sample) - n_labeled)
+    hidden = unlabeled_prior(sample, prior) * (len(sample) - n_labeled)
     return float(n_labeled / (n_labeled + hidden))
 
 

@@ -11,7 +11,7 @@ from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from puforest import _validation as check
-from puforest._fit_at_once import fits_at_once
+from puforest._atomic_fit import atomic_fit
 from puforest.baselines._base import (
     MAX_SEED,
     Array,
@@ -21,13 +21,13 @@ from puforest.baselines._base import (
     prior_threshold,
     require_method,
     seeded,
-    unlabeled_share,
+    unlabeled_prior,
 )
 
-__all__ = ["PUBagging"]
+__all__ = ["PUBaggingClassifier"]
 
 
-class PUBagging(PUBaseline):
+class PUBaggingClassifier(PUBaseline):
     """Bagging for positive and unlabeled data (Mordelet and Vert, 2014).
 
     Each member is fitted to all labeled rows against a bootstrap sample of the unlabeled ones,
@@ -45,8 +45,8 @@ class PUBagging(PUBaseline):
         Number of members.
     sample_size : int, float or None, default=None
         Unlabeled rows that a member draws, with replacement: a number, a share of them, or (None)
-        as many as there are labeled rows. ``PUBagging(ExtraTreeClassifier(), sample_size=1.0)``
-        is PUBaggingET of the paper that the forests are from.
+        as many as there are labeled rows. The paper's PUBaggingET is
+        ``PUBaggingClassifier(ExtraTreeClassifier(), sample_size=1.0)``.
     prior : float or None, default=None
         Share of positives in the population. With it, the threshold is the one that calls as many
         of the unlabeled rows positive as there are positives among them, by their out-of-bag
@@ -92,11 +92,12 @@ class PUBagging(PUBaseline):
 
     Examples
     --------
-    >>> from puforest.baselines import PUBagging
+    >>> from puforest.baselines import PUBaggingClassifier
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> X, y = load_mushrooms(return_X_y=True)
     >>> X_pu, labeled = make_pu(X[::2], y[::2], n_labeled=500, random_state=0)
-    >>> model = PUBagging(prior=y.mean(), n_estimators=30, random_state=0).fit(X_pu, labeled)
+    >>> model = PUBaggingClassifier(prior=y.mean(), n_estimators=30, random_state=0)
+    >>> model = model.fit(X_pu, labeled)
     >>> bool(model.score(X[1::2], y[1::2]) > 0.95)
     True
     """
@@ -122,7 +123,7 @@ class PUBagging(PUBaseline):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @fits_at_once
+    @atomic_fit
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Fit the members.
 
@@ -195,7 +196,7 @@ class PUBagging(PUBaseline):
                     f"prior={prior:g} needs out-of-bag scores, but every member drew every "
                     f"unlabeled row: give a smaller sample_size than {self.sample_size!r}"
                 )
-            share = unlabeled_share(sample, prior)
+            share = unlabeled_prior(sample, prior)
             self.threshold_ = prior_threshold(out_of_bag[count > 0], share)
         return self
 

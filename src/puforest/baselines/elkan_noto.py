@@ -10,7 +10,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.utils.validation import has_fit_parameter
 
 from puforest import _validation as check
-from puforest._fit_at_once import fits_at_once
+from puforest._atomic_fit import atomic_fit
 from puforest._sample import PUSample
 from puforest.baselines._base import (
     Array,
@@ -111,7 +111,7 @@ class ElkanNotoClassifier(PUBaseline):
         self.cv = cv
         self.random_state = random_state
 
-    @fits_at_once
+    @atomic_fit
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Fit the classifier, and find the label frequency.
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import cross_val_predict
 
 from puforest import _validation as check
-from puforest._fit_at_once import fits_at_once
+from puforest._atomic_fit import atomic_fit
 from puforest.baselines._base import (
     Array,
     PUBaseline,
@@ -18,14 +18,14 @@ from puforest.baselines._base import (
     prior_threshold,
     require_method,
     seeded,
-    unlabeled_share,
+    unlabeled_prior,
 )
 from puforest.model_selection._split import pu_cv
 
-__all__ = ["NaivePU"]
+__all__ = ["NaivePUClassifier"]
 
 
-class NaivePU(PUBaseline):
+class NaivePUClassifier(PUBaseline):
     """Any classifier, with unlabeled rows taken as negatives.
 
     What it learns is the probability of being labeled. That ranks rows as the probability of
@@ -66,13 +66,13 @@ class NaivePU(PUBaseline):
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from puforest.baselines import NaivePU
+    >>> from puforest.baselines import NaivePUClassifier
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> X, y = load_mushrooms(return_X_y=True)
     >>> X_pu, labeled = make_pu(X[::2], y[::2], n_labeled=500, random_state=0)
     >>> forest = RandomForestClassifier(20, min_samples_leaf=5, random_state=0)
     >>> for prior in (None, y.mean()):
-    ...     model = NaivePU(forest, prior=prior).fit(X_pu, labeled)
+    ...     model = NaivePUClassifier(forest, prior=prior).fit(X_pu, labeled)
     ...     print(f"{model.score(X[1::2], y[1::2]):.1f}")
     0.5
     1.0
@@ -93,7 +93,7 @@ class NaivePU(PUBaseline):
         self.cv = cv
         self.random_state = random_state
 
-    @fits_at_once
+    @atomic_fit
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Fit the classifier, and find the threshold if there is a prior.
 
@@ -118,7 +118,7 @@ class NaivePU(PUBaseline):
             score = cross_val_predict(
                 estimator, X, labeled, cv=pu_cv(self.cv), method="predict_proba"
             )
-            share = unlabeled_share(sample, prior)
+            share = unlabeled_prior(sample, prior)
             self.threshold_ = prior_threshold(score[~sample.labeled, 1], share)
         self.estimator_ = estimator.fit(X, labeled)
         return self

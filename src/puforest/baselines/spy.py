@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import has_fit_parameter
 
 from puforest import _validation as check
-from puforest._fit_at_once import fits_at_once
+from puforest._atomic_fit import atomic_fit
 from puforest.baselines._base import (
     Array,
     PUBaseline,
@@ -19,10 +19,10 @@ from puforest.baselines._base import (
     seeded,
 )
 
-__all__ = ["SpyTwoStep"]
+__all__ = ["SpyTwoStepClassifier"]
 
 
-class SpyTwoStep(PUBaseline):
+class SpyTwoStepClassifier(PUBaseline):
     """The spy technique (Liu, Lee, Yu and Li, 2002), then a classifier of two classes.
 
     First some labeled rows, the spies, go among the unlabeled ones, and a classifier tells the
@@ -74,11 +74,11 @@ class SpyTwoStep(PUBaseline):
     Examples
     --------
     >>> from sklearn.naive_bayes import BernoulliNB
-    >>> from puforest.baselines import SpyTwoStep
+    >>> from puforest.baselines import SpyTwoStepClassifier
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> X, y = load_mushrooms(return_X_y=True)
     >>> X_pu, labeled = make_pu(X[::2], y[::2], n_labeled=500, random_state=0)
-    >>> model = SpyTwoStep(BernoulliNB(), random_state=0).fit(X_pu, labeled)
+    >>> model = SpyTwoStepClassifier(BernoulliNB(), random_state=0).fit(X_pu, labeled)
     >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
     True
     """
@@ -102,7 +102,7 @@ class SpyTwoStep(PUBaseline):
         self.scenario = scenario
         self.random_state = random_state
 
-    @fits_at_once
+    @atomic_fit
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Find reliable negatives, and fit the classifier.
 

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 
-from puforest._undo import undo_all
+from puforest._cleanup import run_cleanups
 
 # What type checkers read as true.
 TYPE_CHECKING = False
@@ -42,11 +42,11 @@ def main() -> None:
 
 
 def _run() -> int:
-    from puforest._extras import require
+    from puforest._optional_imports import optional_import
 
     try:
         for name in ("typer", "rich"):
-            require(name, extra="cli", purpose="the command line needs Typer and Rich")
+            optional_import(name, extra="cli", purpose="the command line needs Typer and Rich")
     except ImportError as error:
         sys.stderr.write(f"error: {error}\n")
         return EXIT_ERROR
@@ -76,7 +76,7 @@ def stop(number: int, frame: object) -> None:
     """Remove what is half-written, say so in one line, and end the process."""
     for again in STOPPING:
         signal.signal(again, signal.SIG_IGN)
-    undo_all()
+    run_cleanups()
     what = STOPPING[signal.Signals(number)]
     try:
         os.write(2, f"error: {what}; nothing was left half-written\n".encode())

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from puforest._cleanup import cleanup_if_stopped
 from puforest._describe import printable
-from puforest._extras import require
-from puforest._undo import undone_if_stopped
+from puforest._optional_imports import optional_import
 
 # Characters of a message and of a cell of a table: names and cells of files may have millions.
 LONGEST, LONGEST_CELL = 1000, 200
@@ -24,7 +24,7 @@ WIDEST = 100
 
 def rich(part: str) -> Any:
     """A part of Rich, such as ``rich("table")``."""
-    return require(f"rich.{part}", extra="cli", purpose="the command line prints with Rich")
+    return optional_import(f"rich.{part}", extra="cli", purpose="the command line prints with Rich")
 
 
 def console(*, stderr: bool = False) -> Any:
@@ -159,7 +159,7 @@ class Say:
         bar = module.Progress(
             *columns, console=console(stderr=True), transient=True, disable=not shown
         )
-        with undone_if_stopped(bar.stop), bar:
+        with cleanup_if_stopped(bar.stop), bar:
             task = bar.add_task(safe(what, LONGEST_CELL), total=1.0)
             yield lambda share: bar.update(task, completed=share)
 

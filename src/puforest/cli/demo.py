@@ -12,13 +12,13 @@ import typer
 from numpy.typing import NDArray
 
 from puforest import PUExtraTreesClassifier
-from puforest._files import require_writable
+from puforest._atomic_write import require_writable
 from puforest.cli import _options as o
 from puforest.cli import _quality
 from puforest.cli._app import command
 from puforest.cli._say import Say
 from puforest.cli._scoring import columns_in_order
-from puforest.cli.tables import open_writer, refuse_existing, written_whole
+from puforest.cli.tables import atomic_write, open_writer, refuse_existing
 from puforest.cli.tables._arrow import arrow
 from puforest.prior import PriorEstimate, estimate_prior
 
@@ -204,7 +204,7 @@ def write_csv(
     features = dict(zip(names, X.T.astype(np.int8), strict=True))
     table = arrow().table({"id": np.arange(len(X)), **known, **features})
     with (
-        written_whole(path, force=force) as part,
+        atomic_write(path, force=force) as part,
         open_writer(part, ".csv", table.schema) as writer,
     ):
         writer.write_table(table)

@@ -8,7 +8,7 @@ import numpy as np
 import typer
 
 from puforest._describe import rows_learned_from
-from puforest._inside import known_scenario
+from puforest._unwrap import known_scenario
 from puforest.cli import _options as o
 from puforest.cli import _quality
 from puforest.cli._app import command

@@ -11,7 +11,7 @@ import typer
 from puforest.cli import _options as o
 from puforest.cli._app import command
 from puforest.cli._say import Say
-from puforest.cli.tables import refuse_existing, written_whole
+from puforest.cli.tables import atomic_write, refuse_existing
 from puforest.export import dot_lines, text_lines, to_onnx, to_treelite
 
 ONE_TREE = "Text and dot"
@@ -69,7 +69,7 @@ def export(
         text = "\n".join(lines())
         say.text(text)
     else:
-        with written_whole(output, force=force) as part:
+        with atomic_write(output, force=force) as part:
             if to == "onnx":
                 to_onnx(fitted, part)
             elif to == "treelite":

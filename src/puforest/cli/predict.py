@@ -16,10 +16,10 @@ from puforest.cli._scoring import match_columns, scored_batches, tell_columns
 from puforest.cli.tables import (
     WRITABLE,
     Source,
+    atomic_write,
     open_writer,
     refuse_existing,
     written_format,
-    written_whole,
 )
 from puforest.cli.tables._arrow import arrow
 from puforest.io._trees import MOST_FEATURES
@@ -109,7 +109,7 @@ def predict(
     say.detail(f"{len(columns.features):,} features were found by name, in {source.kind}")
     rows = positive = 0
     with (
-        nullcontext(None) if printed else written_whole(output, force=force) as part,
+        nullcontext(None) if printed else atomic_write(output, force=force) as part,
         say.progress(f"Scoring {source.path.name}") as done,
     ):
         schema = output_schema(forest, source, columns.features, kept)

@@ -82,7 +82,7 @@ def prior(
                 "interval": e.interval,
                 "confidence": e.confidence,
                 "label_frequency": e.label_frequency,
-                "unlabeled_share": e.unlabeled_share,
+                "unlabeled_prior": e.unlabeled_prior,
             }
             for name, e in found.items()
         },

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from puforest._inside import known_scenario
+from puforest._unwrap import known_scenario
 from puforest.cli import _options as o
 from puforest.cli import _understood
 from puforest.cli._app import command

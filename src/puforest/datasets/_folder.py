@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from puforest._extras import require
+from puforest._optional_imports import optional_import
 
 DataHome: TypeAlias = str | os.PathLike[str] | None
 
@@ -27,4 +27,4 @@ def data_folder(data_home: DataHome = None) -> Path:
 def import_pooch(otherwise: str) -> Any:
     """Pooch, or an error that says how to get it and what to do without."""
     purpose = "downloads and their cache folder need pooch"
-    return require("pooch", extra="datasets", purpose=purpose, otherwise=otherwise)
+    return optional_import("pooch", extra="datasets", purpose=purpose, otherwise=otherwise)

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
+from puforest._atomic_write import atomic_write, require_place
 from puforest._base import PUClassifier
-from puforest._extras import require
-from puforest._files import require_place, written_whole
+from puforest._optional_imports import optional_import
 from puforest.calibration import PUCalibratedClassifier
 from puforest.export._onnx_answers import Graph, answers_of_counts, answers_of_shares
 from puforest.export._trees import fitted, leaf_answers
@@ -89,7 +89,7 @@ def to_onnx(
     >>> label
     array(['unknown', 'yes'], dtype=object)
     """
-    onnx = require("onnx", extra="export", purpose="to_onnx needs onnx")
+    onnx = optional_import("onnx", extra="export", purpose="to_onnx needs onnx")
     calibrator = None
     estimator = model
     if isinstance(model, PUCalibratedClassifier):
@@ -134,7 +134,7 @@ def to_onnx(
     )
     onnx.checker.check_model(made)
     if path is not None:
-        with written_whole(Path(path)) as part:
+        with atomic_write(Path(path)) as part:
             part.write_bytes(made.SerializeToString())
     return made  # type: ignore[no-any-return]
 

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from puforest import _validation as check
-from puforest._extras import require
+from puforest._optional_imports import optional_import
 from puforest.export._trees import fitted, leaf_answers
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def to_treelite(model: Any) -> treelite.Model:
     >>> bool((share.ravel() == forest.predict_proba(X)[:, 1]).all())
     True
     """
-    builders = require(
+    builders = optional_import(
         "treelite.model_builder", extra="export", purpose="to_treelite needs treelite"
     )
     estimator = fitted(model, "to_treelite")

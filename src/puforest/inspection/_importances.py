@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
 from puforest._base import PUClassifier
-from puforest._inside import without_names
 from puforest._matrix import validated
+from puforest._unwrap import without_names
 
 Array = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puforest._files import written_whole
+from puforest._atomic_write import atomic_write
 from puforest.io._fields import Fields
 
 Arrays = dict[str, NDArray[Any]]
@@ -157,7 +157,7 @@ def write(path: Path, text: str, arrays: Arrays) -> None:
         header[name] = {"dtype": code, "shape": [len(arrays[name])], "data_offsets": [begin, end]}
     raw = json.dumps(header, separators=(",", ":")).encode()
     raw += b" " * (-len(raw) % 8)
-    with written_whole(path) as part, part.open("xb") as file:
+    with atomic_write(path) as part, part.open("xb") as file:
         file.write(len(raw).to_bytes(LENGTH_BYTES, "little"))
         file.write(raw)
         for code, name in stored:

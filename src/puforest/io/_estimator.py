@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from puforest import _validation as check
 from puforest._base import GrownFor, PUClassifier
-from puforest.forest import PUExtraTreesClassifier, PUForestClassifier, PURandomForestClassifier
+from puforest.forest import BaseForest, PUExtraTreesClassifier, PURandomForestClassifier
 from puforest.io._fields import Fields
 from puforest.io._labels import restored_classes, restored_names, stored_classes, stored_names
 from puforest.io._parameters import checked, plain, restored_parameters, stored_parameters
@@ -32,8 +32,8 @@ CLASSES: dict[str, type[PUClassifier]] = {
     )
 }
 
-# What decides which rows a tree of a forest sees, in the order of `PUForestClassifier._sample`.
-SAMPLING = ("scenario", "bootstrap", "max_samples", "max_unlabeled")
+# What decides which rows a tree of a forest sees, in the order of `BaseForest._sample`.
+SAMPLING = ("scenario", "bootstrap", "max_labeled", "max_unlabeled")
 
 BELOW_ONE = math.nextafter(1, 0)
 
@@ -67,7 +67,7 @@ def stored_model(model: PUClassifier, arrays: Arrays) -> dict[str, Any]:
         },
         "prior_estimate": _stored_estimate(getattr(model, "prior_estimate_", None), arrays),
     }
-    if isinstance(model, PUForestClassifier):
+    if isinstance(model, BaseForest):
         asked, rows = model._sample[: len(SAMPLING)], model._sample[len(SAMPLING) :]
         sampling = {name: plain(name, v) for name, v in zip(SAMPLING, asked, strict=True)}
         stored["sampling"] = {"seed": model._seed, **sampling}
@@ -91,13 +91,13 @@ def _stored_estimate(estimate: PriorEstimate | None, arrays: Arrays) -> dict[str
         "confidence": float(estimate.confidence),
         "method": estimate.method,
         "scenario": estimate.scenario,
-        "unlabeled_share": float(estimate.unlabeled_share),
+        "unlabeled_prior": float(estimate.unlabeled_prior),
         "label_frequency": float(estimate.label_frequency),
         "evidence": {CHOSEN: float(estimate.evidence[CHOSEN])},
     }
 
 
-def _stored_out_of_bag(model: PUForestClassifier, arrays: Arrays) -> dict[str, Any] | None:
+def _stored_out_of_bag(model: BaseForest, arrays: Arrays) -> dict[str, Any] | None:
     if model._held_out is None:
         return None
     arrays[OUT_OF_BAG], risk = model._held_out
@@ -127,7 +127,7 @@ def restored_model(stored: Fields, arrays: Arrays) -> PUClassifier:
     rows = stored.fields("rows")
     n_rows = tuple(rows.integer(name, 1, check.MAX_UINT32) for name in ("labeled", "unlabeled"))
     rows.finish()
-    if isinstance(model, PUForestClassifier):
+    if isinstance(model, BaseForest):
         _restore_sampling(model, stored.fields("sampling"), n_rows)
         _restore_out_of_bag(model, stored.optional_fields("out_of_bag"), arrays)
     else:
@@ -162,7 +162,7 @@ def _restored_estimate(stored: Fields, arrays: Arrays) -> PriorEstimate:
         confidence=stored.number("confidence", 0, 1),
         method=stored.choice("method", (METHOD,)),
         scenario=stored.choice("scenario", SCENARIOS),
-        unlabeled_share=stored.number("unlabeled_share", 0, 1),
+        unlabeled_prior=stored.number("unlabeled_prior", 0, 1),
         label_frequency=stored.number("label_frequency", 0, 1),
         evidence=_restored_evidence(stored.fields("evidence"), arrays),
     )
@@ -186,14 +186,14 @@ def _restored_evidence(stored: Fields, arrays: Arrays) -> dict[str, Any]:
     return curve | numbers
 
 
-def _restore_sampling(model: PUForestClassifier, stored: Fields, n_rows: tuple[int, ...]) -> None:
+def _restore_sampling(model: BaseForest, stored: Fields, n_rows: tuple[int, ...]) -> None:
     model._seed = stored.integer("seed", 0, np.iinfo(np.int32).max)
     asked = [checked(name, stored.take(name)) for name in SAMPLING]
     stored.finish()
     model._sample = (*asked, *n_rows)
 
 
-def _restore_out_of_bag(model: PUForestClassifier, stored: Fields | None, arrays: Arrays) -> None:
+def _restore_out_of_bag(model: BaseForest, stored: Fields | None, arrays: Arrays) -> None:
     if stored is None:
         return
     risk = stored.optional_number("risk")

@@ -11,8 +11,8 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
+from puforest._atomic_write import require_place
 from puforest._base import PUClassifier
-from puforest._files import require_place
 from puforest.io import _container as container
 from puforest.io._calibrated import CALIBRATED, restored_calibration, stored_calibration
 from puforest.io._estimator import CLASSES, restored_model, stored_model

@@ -40,7 +40,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "max_leaf_nodes": lambda v: check.optional_integer("max_leaf_nodes", v, 2, 0),
     "n_estimators": lambda v: check.integer("n_estimators", v, 1),
     "bootstrap": lambda v: check.boolean("bootstrap", v),
-    "max_samples": lambda v: check.number_of("max_samples", v, MANY, "rows"),
+    "max_labeled": lambda v: check.number_of("max_labeled", v, MANY, "rows"),
     "max_unlabeled": lambda v: check.number_of("max_unlabeled", v, MANY, "rows"),
     "oob_score": lambda v: check.boolean("oob_score", v),
     "warm_start": lambda v: check.boolean("warm_start", v),

@@ -29,7 +29,7 @@ PARAMETERS = {
     Bins that hold equal shares of the population, or that are equally wide.""",
     "confidence": """float, default={default}
     Probability with which an interval covers the truth.""",
-    "method": """{{"formula", "bootstrap"}}, default={default}
+    "method": """{{"delta", "bootstrap"}}, default={default}
     The delta method, or draws with replacement: of labeled and of unlabeled rows separately in
     case-control data, of all rows together in a single training set.""",
     "prior_interval": """tuple of two floats, optional

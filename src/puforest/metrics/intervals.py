@@ -20,7 +20,7 @@ from puforest.metrics._registry import find_metric
 
 __all__ = ["Interval", "pu_interval"]
 
-METHODS = ("formula", "bootstrap")
+METHODS = ("delta", "bootstrap")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Interval:
         Standard error of the value, with the prior taken as known.
     confidence : float
         Probability with which such intervals cover the truth.
-    method : {"formula", "bootstrap"}
+    method : {"delta", "bootstrap"}
         How it was found.
     unclipped : float
         What the metric came out as, before it was clipped to what is possible.
@@ -125,7 +125,7 @@ def estimate_interval(
     centers, errors = np.transpose(
         [replace(rows, prior=prior).spread(metric, **options) for prior in priors]
     )
-    if settings.method == "formula":
+    if settings.method == "delta":
         reach = norm.ppf((1 + settings.confidence) / 2) * errors
         lows, highs = centers - reach, centers + reach
     else:
@@ -174,7 +174,7 @@ def pu_interval(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
     confidence: float = 0.95,
-    method: str = "formula",
+    method: str = "delta",
     prior_interval: tuple[float, float] | None = None,
     n_resamples: int = 999,
     random_state: int | np.random.RandomState | None = None,

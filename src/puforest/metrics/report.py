@@ -83,7 +83,7 @@ def pu_classification_report(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
     confidence: float = 0.95,
-    method: str = "formula",
+    method: str = "delta",
     prior_interval: tuple[float, float] | None = None,
     n_resamples: int = 999,
     random_state: int | np.random.RandomState | None = None,

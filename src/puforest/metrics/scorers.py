@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 
 from puforest import _validation as check
-from puforest._inside import known_prior, known_scenario
+from puforest._unwrap import known_prior, known_scenario
 from puforest.metrics._metric import score
 from puforest.metrics._registry import METRICS, find_metric
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
-from puforest._copies import labeled_copies
+from puforest._duplicate_rows import labeled_duplicates
 from puforest._sample import PUSample, pu_sample
-from puforest.forest import PUForestClassifier
+from puforest.forest import BaseForest
 from puforest.risk import LOSSES, loss_value
 
 __all__ = ["OutOfBagRisk", "oob_risk"]
@@ -39,7 +39,7 @@ class OutOfBagRisk:
 
 
 def oob_risk(
-    forest: PUForestClassifier,
+    forest: BaseForest,
     y: ArrayLike,
     *,
     X: check.MatrixLike | None = None,
@@ -141,7 +141,7 @@ def among(sample: PUSample, rows: NDArray[np.bool_]) -> PUSample:
         if not (positive if name == "labeled" else population)[group].any():
             raise ValueError(
                 f"no {name} row is out of bag in any tree: fit the forest with bootstrap=True, or "
-                "with max_samples and max_unlabeled, and with more trees"
+                "with max_labeled and max_unlabeled, and with more trees"
             )
         if whole > 0:
             population[group] *= whole / population[group].sum()
@@ -154,7 +154,7 @@ def among(sample: PUSample, rows: NDArray[np.bool_]) -> PUSample:
 
 
 def _warn_of_copies(X: Any, labeled: NDArray[np.bool_]) -> None:
-    copies = labeled_copies(X, labeled)
+    copies = labeled_duplicates(X, labeled)
     if copies:
         warnings.warn(
             f"{copies} of {labeled.sum()} labeled rows stand among the unlabeled ones again: "

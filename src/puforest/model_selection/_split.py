@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, che
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from puforest import _validation as check
-from puforest._copies import copy_groups
+from puforest._duplicate_rows import duplicate_groups
 
 __all__ = ["PUShuffleSplit", "PUStratifiedKFold", "pu_train_test_split"]
 
@@ -52,7 +52,7 @@ class _PUSplit:
             for rows in self._strata(labeled, groups):
                 yield _with_both_kinds(rows, labeled)
             return
-        group = copy_groups(X)
+        group = duplicate_groups(X)
         with_label = np.bincount(group, weights=labeled) > 0
         with_unlabeled = np.bincount(group, weights=~labeled) > 0
         self._require_enough(with_label.sum(), with_unlabeled.sum())

@@ -236,7 +236,7 @@ def plot_reliability(
         sample_weight=sample_weight,
         propensity=propensity,
     )
-    settings = IntervalSettings(confidence, "formula", None, 2, None)
+    settings = IntervalSettings(confidence, "delta", None, 2, None)
     found = reliability(rows, settings, n_bins=n_bins, strategy=strategy)
     distance = _value(rows, CALIBRATION_ERROR, n_bins=n_bins, strategy=strategy)
     ax = axes(

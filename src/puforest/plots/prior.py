@@ -71,13 +71,13 @@ def _best_bin(estimate: PriorEstimate, ax: Axes | None) -> Axes:
     )
     ax.plot(x, evidence["quotient"][seen], color=LABELED, label="unlabeled / labeled above")
     chosen = np.searchsorted(evidence["thresholds"], evidence["chosen"])
-    ax.axhline(estimate.unlabeled_share, color=UNLABELED, linewidth=1)
+    ax.axhline(estimate.unlabeled_prior, color=UNLABELED, linewidth=1)
     ax.plot(
         above[chosen],
         evidence["quotient"][chosen],
         "o",
         color=UNLABELED,
-        label=f"best bin: {estimate.unlabeled_share:.3f}",
+        label=f"best bin: {estimate.unlabeled_prior:.3f}",
     )
     ax.set(xlim=(0, 1), ylim=(0, 1.05))
     ax.legend(frameon=False)
@@ -89,7 +89,7 @@ def _densities(estimate: PriorEstimate, ax: Axes | None) -> Axes:
     ax = axes(ax, title=_title(estimate), xlabel="logit of the score", ylabel="density")
     scale = 1 / (cells[1] - cells[0])
     unlabeled = evidence["unlabeled_density"] * scale
-    posterior = np.minimum(1, estimate.unlabeled_share * evidence["ratio"])
+    posterior = np.minimum(1, estimate.unlabeled_prior * evidence["ratio"])
     ax.plot(cells, unlabeled, color=UNLABELED, label="unlabeled rows")
     ax.fill_between(
         cells,
@@ -101,7 +101,7 @@ def _densities(estimate: PriorEstimate, ax: Axes | None) -> Axes:
     )
     ax.plot(
         cells,
-        estimate.unlabeled_share * evidence["labeled_density"] * scale,
+        estimate.unlabeled_prior * evidence["labeled_density"] * scale,
         color=LABELED,
         label="labeled rows × their share",
     )

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from puforest import _validation as check
-from puforest._fit_at_once import fits_at_once
+from puforest._atomic_fit import atomic_fit
 from puforest._matrix import validated
 from puforest.scenario import SCENARIOS
 
@@ -42,7 +42,7 @@ class PriorEstimate:
         Name of the method.
     scenario : str
         How the rows came about.
-    unlabeled_share : float
+    unlabeled_prior : float
         Share of positives among the unlabeled rows.
     label_frequency : float
         Share of the positives of the whole data that are labeled.
@@ -55,7 +55,7 @@ class PriorEstimate:
     confidence: float
     method: str
     scenario: str
-    unlabeled_share: float
+    unlabeled_prior: float
     label_frequency: float
     evidence: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
@@ -114,7 +114,7 @@ class PriorEstimator(BaseEstimator):
     confidence: float
     random_state: int | np.random.RandomState | None
 
-    @fits_at_once
+    @atomic_fit
     def fit(self, X: check.MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Estimate the class prior.
 
@@ -184,7 +184,7 @@ class PriorEstimator(BaseEstimator):
             confidence=self.confidence,
             method=self._method,
             scenario=self.scenario,
-            unlabeled_share=found,
+            unlabeled_prior=found,
             label_frequency=w_p / (w_p + found * w_u),
             evidence=share.evidence,
         )

@@ -15,7 +15,7 @@ from scipy.special import logit
 from sklearn.base import ClassifierMixin, clone
 
 from puforest import _validation as check
-from puforest._copies import copy_groups
+from puforest._duplicate_rows import duplicate_groups
 from puforest.prior._base import Array, PriorEstimator, Rows
 
 # Found by trial on the sets of benchmarks/prior.py: trees see few unlabeled rows, other ones each
@@ -102,7 +102,7 @@ def folds(rows: Rows, n_folds: int, rng: np.random.RandomState) -> NDArray[np.in
     for part in (rows.labeled, ~rows.labeled):
         n = np.count_nonzero(part)
         fold[part] = rng.permutation(np.arange(n) % n_folds)
-    group = copy_groups(rows.X)
+    group = duplicate_groups(rows.X)
     home = np.empty(group.max() + 1, dtype=np.intp)
     for part in (~rows.labeled, rows.labeled):
         home[group[part]] = fold[part]

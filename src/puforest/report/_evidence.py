@@ -34,7 +34,7 @@ def _best_bin(estimate: PriorEstimate) -> dict[str, Any]:
     kept = {k: np.asarray(v) for k, v in estimate.evidence.items()}
     seen = kept["labeled_above"] > 0
     chosen = kept["labeled_above"][kept["thresholds"] == kept["chosen"]]
-    share = estimate.unlabeled_share
+    share = estimate.unlabeled_prior
     return {
         "says": "The curve is an upper bound for the share of positives among the unlabeled rows, "
         "found where rows look most like labeled ones. It should be flat where it is lowest. If "
@@ -65,7 +65,7 @@ def _best_bin(estimate: PriorEstimate) -> dict[str, Any]:
 
 
 def _densities(estimate: PriorEstimate) -> dict[str, Any]:
-    kept, share = estimate.evidence, estimate.unlabeled_share
+    kept, share = estimate.evidence, estimate.unlabeled_prior
     cells = np.asarray(kept["cells"])
     labeled, unlabeled = (
         np.asarray(kept[f"{group}_density"]) / (cells[1] - cells[0])

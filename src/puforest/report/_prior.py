@@ -39,7 +39,7 @@ def prior_part(prior: float, estimate: PriorEstimate | None, source: str) -> dic
             "high": estimate.interval[1],
             "confidence": estimate.confidence,
             "method": estimate.method,
-            "unlabeled_share": estimate.unlabeled_share,
+            "unlabeled_prior": estimate.unlabeled_prior,
             "label_frequency": estimate.label_frequency,
             "evidence": evidence_chart(estimate),
         }

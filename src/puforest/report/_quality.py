@@ -100,7 +100,7 @@ def metric_table(report: ClassificationReport) -> list[dict[str, Any]]:
 
 
 def _settings(interval: tuple[float, float] | None) -> IntervalSettings:
-    return IntervalSettings(CONFIDENCE, "formula", interval, 2, None)
+    return IntervalSettings(CONFIDENCE, "delta", interval, 2, None)
 
 
 def threshold_table(

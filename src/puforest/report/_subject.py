@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from puforest._base import PUClassifier
-from puforest._inside import without_names
+from puforest._unwrap import without_names
 from puforest.calibration import PUCalibratedClassifier
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
-from puforest._files import require_place, written_whole
+from puforest._atomic_write import atomic_write, require_place
 from puforest._matrix import validated
 from puforest.prior import PriorEstimate
 from puforest.report._collect import collect, find_prior
@@ -124,7 +124,7 @@ def write_report(
     data["title"] = heading
     data["made"] = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     text = page(data, heading)
-    with written_whole(file) as part:
+    with atomic_write(file) as part:
         # Names of features may hold halves of characters, which no file can.
         part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
         _require_free(file, overwrite)  # still

@@ -12,7 +12,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
-from puforest._fit_at_once import fits_at_once
+from puforest._atomic_fit import atomic_fit
 from puforest._sample import PUSample, pu_sample
 from puforest.baselines._base import MAX_SEED, Array, PUBaseline
 from puforest.baselines.neural._loop import (
@@ -68,7 +68,7 @@ class PUNeuralClassifier(PUBaseline):
         """The networks that answer together."""
         raise NotImplementedError
 
-    @fits_at_once
+    @atomic_fit
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Train on labeled positives and unlabeled rows.
 

@@ -15,7 +15,7 @@ from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from puforest._sample import PUSample
-from puforest.baselines._base import unlabeled_share
+from puforest.baselines._base import unlabeled_prior
 from puforest.baselines.neural._batches import Rows, batches, mean_scores, random_numbers
 from puforest.baselines.neural._risk import PURisk
 
@@ -59,7 +59,7 @@ class SelfPUTraining:
         self._labeled = np.flatnonzero(sample.labeled)
         self._unlabeled = np.flatnonzero(~sample.labeled)
         self._risk = risk
-        self._share = unlabeled_share(sample, risk.prior)
+        self._share = unlabeled_prior(sample, risk.prior)
         self._epochs = epochs
         self._batch_size = batch_size
         self._learning_rate = learning_rate

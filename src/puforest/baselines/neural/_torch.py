@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from puforest._extras import require
+from puforest._optional_imports import optional_import
 
 
 def require_torch() -> None:
     """Refuse to go on without PyTorch, and say how to get it."""
-    require("torch", extra="neural", purpose="neural networks need PyTorch")
+    optional_import("torch", extra="neural", purpose="neural networks need PyTorch")
 
 
 @contextmanager

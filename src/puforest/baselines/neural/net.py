@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
-from puforest._fit_at_once import fits_at_once
+from puforest._atomic_fit import atomic_fit
 from puforest._sample import PUSample, pu_sample
 from puforest.baselines.neural._estimator import PUNeuralClassifier, non_negative
 from puforest.baselines.neural._loop import Callback
@@ -210,7 +210,7 @@ class PUNetClassifier(PUNeuralClassifier):
     def _networks(self) -> list[torch.nn.Module]:
         return [self.net_]
 
-    @fits_at_once
+    @atomic_fit
     def partial_fit(
         self, X: check.MatrixLike, y: ArrayLike, classes: ArrayLike | None = None
     ) -> Self:

@@ -1,6 +1,6 @@
 """Tables in files: read by batches, understood as PU data, written whole or not at all."""
 
-from puforest.cli.tables._atomic import refuse_existing, written_whole
+from puforest.cli.tables._atomic import atomic_write, refuse_existing
 from puforest.cli.tables._candidates import DECIMAL_COMMA, LeftOut, refuse_gaps
 from puforest.cli.tables._labels import LabelRule, label_rule, read_labels, true_classes
 from puforest.cli.tables._names import cut, shown
@@ -22,6 +22,7 @@ __all__ = [
     "PUTable",
     "Source",
     "TextOptions",
+    "atomic_write",
     "cut",
     "label_column",
     "label_rule",
@@ -35,5 +36,4 @@ __all__ = [
     "shown",
     "true_classes",
     "written_format",
-    "written_whole",
 ]

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from puforest._extras import require
+from puforest._optional_imports import optional_import
 
 
 def arrow(part: str = "") -> Any:
     """Pyarrow or a part of it, such as ``arrow("csv")``."""
     module = f"pyarrow.{part}" if part else "pyarrow"
-    return require(module, extra="cli", purpose="the command line reads tables with pyarrow")
+    return optional_import(module, extra="cli", purpose="reading tables needs pyarrow")
 
 
 # What those who unpack files find wrong with them; others raise an OSError without a number.

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from puforest import _files
+from puforest import _atomic_write
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:
     """Refuse to write where something is, unless told to, and where nothing can be."""
-    _files.require_place(path)
+    _atomic_write.require_place(path)
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists: give --force to replace it, or another name")
 
 
 @contextmanager
-def written_whole(path: Path, *, force: bool) -> Iterator[Path]:
-    """A name to write to, as that of `puforest._files`; looks twice for a file to be replaced."""
+def atomic_write(path: Path, *, force: bool) -> Iterator[Path]:
+    """Write atomically; check for an existing file before and after."""
     refuse_existing(path, force=force)
-    with _files.written_whole(path) as part:
+    with _atomic_write.atomic_write(path) as part:
         yield part
         refuse_existing(path, force=force)

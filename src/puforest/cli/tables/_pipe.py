@@ -11,7 +11,7 @@ import weakref
 from functools import partial
 from pathlib import Path
 
-from puforest._undo import undone_if_stopped
+from puforest._cleanup import cleanup_if_stopped
 
 STANDARD_INPUT = Path("-")
 
@@ -56,7 +56,7 @@ class Spooled:
         descriptor, name = tempfile.mkstemp(prefix="puforest-")
         self.file = Path(name)
         remove = partial(self.file.unlink, missing_ok=True)
-        stopped = undone_if_stopped(remove)
+        stopped = cleanup_if_stopped(remove)
         stopped.begin()
         weakref.finalize(self, remove)
         weakref.finalize(self, stopped.end)

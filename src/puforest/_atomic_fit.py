@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
-def fits_at_once(fit: Fit) -> Fit:
+def atomic_fit(fit: Fit) -> Fit:
     """Make a method fit a copy of its estimator, and take over what the copy has learned.
 
     So an estimator whose fit fails or is interrupted is as it was before, and threads that use it

@@ -6,13 +6,13 @@ from importlib import import_module
 from typing import Any
 
 
-def require(module: str, *, extra: str, purpose: str, otherwise: str = "") -> Any:
+def optional_import(module: str, *, extra: str, purpose: str, otherwise: str = "") -> Any:
     """The module, or an error that says what brings it, and what to do without.
 
     Examples
     --------
-    >>> from puforest._extras import require
-    >>> require("no_such_package", extra="plot", purpose="pictures need it")
+    >>> from puforest._optional_imports import optional_import
+    >>> optional_import("no_such_package", extra="plot", purpose="pictures need it")
     Traceback (most recent call last):
     ...
     ImportError: pictures need it: pip install 'puforest[plot]' brings no_such_package

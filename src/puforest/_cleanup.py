@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 _actions: list[Callable[[], object]] = []
 
 
-class undone_if_stopped:  # noqa: N801 - a context manager that reads as a phrase, without an import
+class cleanup_if_stopped:  # noqa: N801 - a context manager that reads as a phrase, without an import
     """Within this, or from `begin` to `end`, ending the process at once calls `action`."""
 
     def __init__(self, action: Callable[[], object]) -> None:
@@ -30,7 +30,7 @@ class undone_if_stopped:  # noqa: N801 - a context manager that reads as a phras
         self.end()
 
 
-def undo_all() -> None:
+def run_cleanups() -> None:
     """Call the actions, the latest first; the process ends, so that errors are told to nobody."""
     while _actions:
         try:

@@ -12,7 +12,12 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from puforest import PUExtraTreesClassifier, PURandomForestClassifier
-from puforest.baselines import ElkanNotoClassifier, NaivePU, PUBagging, SpyTwoStep
+from puforest.baselines import (
+    ElkanNotoClassifier,
+    NaivePUClassifier,
+    PUBaggingClassifier,
+    SpyTwoStepClassifier,
+)
 from puforest.calibration import PUCalibratedClassifier
 from puforest.prior import BBE, KernelMean
 
@@ -35,9 +40,9 @@ ESTIMATORS = {
     "calibrated": PUCalibratedClassifier(
         Breaks(), prior=0.5, scenario="case-control", method="sigmoid"
     ),
-    "naive": NaivePU(Breaks()),
-    "bagging": PUBagging(Breaks(), n_estimators=2),
-    "spy": SpyTwoStep(Breaks(), random_state=0),
+    "naive": NaivePUClassifier(Breaks()),
+    "bagging": PUBaggingClassifier(Breaks(), n_estimators=2),
+    "spy": SpyTwoStepClassifier(Breaks(), random_state=0),
     "elkan-noto": ElkanNotoClassifier(Breaks()),
     "bbe": BBE(estimator=Breaks(), random_state=0),
 }

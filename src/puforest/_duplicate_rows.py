@@ -9,7 +9,7 @@ from puforest import _validation as check
 from puforest._matrix import matrix
 
 
-def copy_groups(X: check.MatrixLike) -> NDArray[np.intp]:
+def duplicate_groups(X: check.MatrixLike) -> NDArray[np.intp]:
     """A number for each row; equal rows have equal numbers, in the order of appearance.
 
     Rows are compared by hashes of 64 bits of their bytes. No row is kept and none is moved, which
@@ -23,7 +23,7 @@ def copy_groups(X: check.MatrixLike) -> NDArray[np.intp]:
     return np.fromiter(groups, dtype=np.intp, count=len(table))
 
 
-def labeled_copies(X: check.MatrixLike, labeled: NDArray[np.bool_]) -> int:
+def labeled_duplicates(X: check.MatrixLike, labeled: NDArray[np.bool_]) -> int:
     """How many labeled rows stand among the unlabeled ones again."""
-    group = copy_groups(X)
+    group = duplicate_groups(X)
     return int(np.isin(group[labeled], group[~labeled]).sum())

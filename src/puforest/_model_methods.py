@@ -11,7 +11,7 @@ from sklearn import get_config
 from sklearn.utils import estimator_html_repr
 
 
-class EverydayMixin:
+class ModelMethodsMixin:
     """Methods that all classifiers of puforest share, whatever they answer."""
 
     def save(self, path: str | os.PathLike[str]) -> None:

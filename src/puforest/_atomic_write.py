@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from secrets import token_hex
 
-from puforest._undo import undone_if_stopped
+from puforest._cleanup import cleanup_if_stopped
 
 
 def require_place(path: Path) -> None:
@@ -28,7 +28,7 @@ def require_writable(folder: Path, path: Path) -> None:
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """A name to write to; what stands there takes the place of `path` when all went well.
 
     If anything goes wrong, an interruption included, it is removed. A killed process leaves it
@@ -38,7 +38,7 @@ def written_whole(path: Path) -> Iterator[Path]:
     # Of a long name a part only, since names have at most 255 bytes.
     part = path.with_name(f".{path.name[:50]}.part-{token_hex(4)}")
     remove = partial(part.unlink, missing_ok=True)
-    with undone_if_stopped(remove):
+    with cleanup_if_stopped(remove):
         try:
             yield part
             _flush(part)
