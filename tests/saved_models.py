@@ -49,6 +49,6 @@ def assert_same(model, loaded, X):
         assert loaded.get_params() == model.get_params()
         assert_array_equal(loaded.feature_importances_, model.feature_importances_)
         assert_array_equal(loaded.infinite_reductions_, model.infinite_reductions_)
-        assert (loaded._grown_for, loaded._masses) == (model._grown_for, model._masses)
+        assert summary(loaded) == summary(model)
         other, expected = (m.with_prior(0.7) for m in (loaded, model))
         assert_array_equal(other.predict_proba(X), expected.predict_proba(X))

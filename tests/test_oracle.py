@@ -14,7 +14,8 @@ from puforest import (
     PURandomForestClassifier,
 )
 from puforest.risk import LOSSES, RISKS
-from puforest.scenario import SCENARIOS, group_masses
+from puforest._masses import group_masses
+from puforest.scenario import SCENARIOS
 
 CLASS = {"random": PUExtraTreeClassifier, "optimal": PUDecisionTreeClassifier}
 

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier
-from puforest.scenario import GroupMasses, group_masses
+from puforest._masses import GroupMasses, group_masses
 
 LABELED = np.array([True] * 30 + [False] * 70)
 

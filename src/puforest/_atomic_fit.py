@@ -1,4 +1,4 @@
-"""Fits that change an estimator all at once, when they are complete."""
+"""Fits that change an estimator only when they are complete."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 def atomic_fit(fit: Fit) -> Fit:
-    """Make a method fit a copy of its estimator, and take over what the copy has learned.
+    """Decorate a ``fit`` method to fit a copy of the estimator and then take over its state.
 
-    So an estimator whose fit fails or is interrupted is as it was before, and threads that use it
-    meanwhile see the old fit or the new one, never parts of both.
+    If the fit fails or is interrupted, the estimator is unchanged. Threads that use the estimator
+    during the fit see either the old state or the new one.
     """
 
     @wraps(fit)

@@ -1,9 +1,9 @@
-"""What the four estimators share: a fit from data to forest, and the answers of the forest."""
+"""Base class of the estimators: fitting, predicting, and the attributes of a fit."""
 
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import Any, Self, cast
 
 import numpy as np
@@ -16,50 +16,31 @@ from sklearn.utils.validation import check_is_fitted
 from puforest import _core
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
-from puforest._matrix import is_small_and_clean, validated
+from puforest._fit_record import FitRecord, OutOfBag, SamplingRecord
+from puforest._masses import group_masses, refuse_impossible_prior
 from puforest._model import Forest
-from puforest._model_methods import ModelMethodsMixin
 from puforest._progress import Progress
+from puforest._schema import FeatureSchema
+from puforest._training import draw_seed, grow, set_masses, train_params
+from puforest._training_rows import TrainingRows, training_rows
+from puforest._warnings import warn
 from puforest.prior import PriorEstimate
 from puforest.prior._estimate import missing_prior
-from puforest.risk import LOSSES, RISKS
-from puforest.scenario import SCENARIOS, GroupMasses, group_masses, require_possible
+from puforest.risk import RISKS, classification_risk
+from puforest.scenario import SCENARIOS
 
-VOTINGS = ("hard", "soft")
-
-
-@dataclass(frozen=True)
-class GrownFor:
-    """What the trees of a fit were grown for; parameters may be set to something else later."""
-
-    risk: str
-    loss: str
-    scenario: str
-    prior: float
-
-    def require_same(self, other: GrownFor) -> None:
-        """Refuse to add trees grown for something else."""
-        for f in fields(self):
-            old, new = getattr(self, f.name), getattr(other, f.name)
-            if old != new:
-                raise ValueError(
-                    f"warm_start=True adds to trees grown with {f.name}={old!r}, which "
-                    f"{f.name}={new!r} does not go with: fit a new forest"
-                )
+# Parameters of forests that decide which rows each tree is grown on.
+SAMPLING = ("bootstrap", "max_labeled", "max_unlabeled")
 
 
-class PUClassifier(ModelMethodsMixin, ClassifierMixin, BaseEstimator):
+class PUClassifier(ClassifierMixin, BaseEstimator):
     """Base of all estimators. A single tree is a forest of one."""
 
-    # Which thresholds a feature proposes; set by each class.
+    # How thresholds are proposed; set by each class.
     _thresholds: _core.Thresholds
 
-    classes_: NDArray[Any]
-    prior_: float
-    prior_estimate_: PriorEstimate
+    _record: FitRecord
     _forest: Forest
-    _grown_for: GrownFor
-    _masses: GroupMasses
 
     def __init__(
         self,
@@ -99,23 +80,24 @@ class PUClassifier(ModelMethodsMixin, ClassifierMixin, BaseEstimator):
         *,
         propensity: ArrayLike | None = None,
     ) -> Self:
-        """Learn from labeled positives and unlabeled rows.
+        """Fit to labeled positives and unlabeled rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows; finite numbers. Dates, and masked entries of a masked array, are refused.
+            Training rows: finite numbers. Dates and masked entries are refused.
         y : array-like of shape (n_samples,)
-            Two values: the larger marks labeled positives, the smaller unlabeled rows (with
-            ``risk="pn"``: negatives). 1 and 0, 1 and -1, True and False all do.
+            Labels with two values: the larger marks labeled positives, the smaller unlabeled rows
+            (with ``risk="pn"``: negatives), such as 1 and 0, 1 and -1, or True and False. Missing
+            labels (NaN or None) next to a single value mean unlabeled.
         sample_weight : array-like of shape (n_samples,), optional
-            A row of weight 2 is the same as the row twice, and one of weight 0 is not there.
-            Limits such as ``min_samples_leaf`` count rows, whatever they weigh, and a bootstrap
-            draws rows. Weights count by their ratios, which floats must be able to hold.
+            A row of weight 2 is equivalent to the row twice, a row of weight 0 to no row. Limits
+            such as ``min_samples_leaf`` count rows regardless of their weight, and the bootstrap
+            draws rows. Only ratios of weights matter, and floats must be able to represent them.
         propensity : array-like of shape (n_samples,), optional
-            Probability of each labeled row to be labeled given that it is positive, where
-            this differs between rows. Values of unlabeled rows are not used. Without a
-            ``prior`` they imply one; a given ``prior`` scales the masses that they imply.
+            Probability of each labeled row of being labeled, given that it is positive, if it is
+            not the same for all rows. Values of unlabeled rows are ignored. Without a ``prior``,
+            propensities imply one; a given ``prior`` rescales the masses they imply.
 
         Returns
         -------
@@ -123,15 +105,21 @@ class PUClassifier(ModelMethodsMixin, ClassifierMixin, BaseEstimator):
         """
         check.one_of("risk", self.risk, RISKS)
         check.one_of("scenario", self.scenario, SCENARIOS)
-        check.one_of("voting", self.voting, VOTINGS)
+        check.one_of("voting", self.voting, check.VOTINGS)
         prior = check.class_prior(self.prior)
-        X, y = validated(self, X, y=y, reset=not self._continues())
-        rows = check.training_rows(y, sample_weight, propensity, risk=self.risk)
-        params = self._train_params(rows, n_features=X.shape[1])
+        earlier = self._record if self._adds_trees() else None
+        schema, X, y = self._training_data(X, y, earlier)
+        rows = training_rows(y, sample_weight, propensity, risk=self.risk)
+        parameters = self.get_params(deep=False)
+        params = train_params(parameters, thresholds=self._thresholds, rows=rows, d=X.shape[1])
+
+        estimate = None
         if prior is None and propensity is None and self.risk != "pn":
-            prior = self._estimated_prior(X, y, sample_weight)
-        elif not self._continues():
-            self.__dict__.pop("prior_estimate_", None)
+            if earlier is None:
+                estimate = self._estimate_prior(X, y, sample_weight)
+                prior = estimate.value
+            else:
+                estimate, prior = earlier.prior_estimate, earlier.prior
         masses = group_masses(
             risk=self.risk,
             scenario=self.scenario,
@@ -140,162 +128,186 @@ class PUClassifier(ModelMethodsMixin, ClassifierMixin, BaseEstimator):
             unlabeled=rows.unlabeled_weight,
             propensity=rows.propensity,
         )
-        params.masses = _core.GroupMasses(masses.labeled_p, masses.labeled_u, masses.unlabeled_u)
-        grown_for = GrownFor(self.risk, self.loss, self.scenario, masses.labeled_p)
-        if self._continues():
-            self._grown_for.require_same(grown_for)
-            if not np.array_equal(self.classes_, rows.classes):
-                raise ValueError(
-                    f"warm_start=True adds to trees for the classes {self.classes_.tolist()} of y, "
-                    f"got {rows.classes.tolist()}: fit a new forest"
-                )
-        self._grow(X, rows, masses, params)
-        self.classes_ = rows.classes
-        self.prior_ = masses.labeled_p
-        self._grown_for = grown_for
-        self._masses = masses
+        set_masses(params, masses)
+        params.seed = draw_seed(self.random_state) if earlier is None else earlier.sampling.seed
+        sampling = {name: parameters[name] for name in SAMPLING if name in parameters}
+        record = FitRecord(
+            classes=rows.classes,
+            schema=schema,
+            risk=self.risk,
+            loss=self.loss,
+            scenario=self.scenario,
+            masses=masses,
+            prior_is_given=self.prior is not None,
+            prior_estimate=estimate,
+            n_labeled=rows.n_labeled,
+            n_unlabeled=rows.n_unlabeled,
+            sampling=SamplingRecord(params.seed, **sampling),
+        )
+        forest = self._grow(X, rows, params, record, earlier)
+        if parameters.get("oob_score", False):
+            record = replace(record, out_of_bag=self._evaluate(forest, X, rows, params, record))
+        self._record, self._forest = record, forest
         return self
 
-    def _estimated_prior(
+    def _adds_trees(self) -> bool:
+        """Whether this fit adds trees to an earlier one."""
+        warm_start = check.boolean("warm_start", getattr(self, "warm_start", False))
+        return warm_start and self.__sklearn_is_fitted__()
+
+    def _training_data(
+        self, X: check.MatrixLike, y: check.MatrixLike, earlier: FitRecord | None
+    ) -> tuple[FeatureSchema, NDArray[Any], NDArray[Any]]:
+        if self.risk == "pn":
+            check.refuse_missing_labels(y)
+        name = type(self).__name__
+        if earlier is None:
+            return FeatureSchema.of_training_data(X, y, estimator=name)
+        X, y = earlier.schema.matrix(X, y=y, estimator=name)
+        return earlier.schema, X, y
+
+    def _estimate_prior(
         self, X: NDArray[Any], y: NDArray[Any], sample_weight: ArrayLike | None
-    ) -> float:
-        """The prior from the data; trees that are added keep that of the first ones."""
-        if self._continues():
-            return self._grown_for.prior
-        self.prior_estimate_ = missing_prior(
+    ) -> PriorEstimate:
+        return missing_prior(
             X,
             y,
             scenario=self.scenario,
             sample_weight=sample_weight,
             n_jobs=self._n_threads(),
             random_state=self.random_state,
-            stacklevel=5,  # the caller of fit
         )
-        return self.prior_estimate_.value
-
-    def _train_params(self, rows: check.Rows, n_features: int) -> _core.TrainParams:
-        n = len(rows.order)
-        params = _core.TrainParams()
-        params.risk = _core.Risk[self.risk]
-        params.loss = _core.Loss[check.one_of("loss", self.loss, LOSSES).replace("-", "_")]
-        params.thresholds = self._thresholds
-        params.max_features = check.features_to_draw(self.max_features, n_features)
-        params.n_thresholds = check.integer("n_thresholds", getattr(self, "n_thresholds", 1), 1)
-        params.max_depth = check.optional_integer("max_depth", self.max_depth, 1, check.MAX_UINT32)
-        params.min_samples_split = check.count_or_share(
-            "min_samples_split", self.min_samples_split, n, 2
-        )
-        params.min_samples_leaf = check.count_or_share(
-            "min_samples_leaf", self.min_samples_leaf, n, 1
-        )
-        params.max_leaf_nodes = check.optional_integer("max_leaf_nodes", self.max_leaf_nodes, 2, 0)
-        params.min_risk_reduction = check.least_reduction(self.min_risk_reduction)
-        params.sampling = _core.Sampling(False, False, rows.n_labeled, rows.n_unlabeled)
-        return params
-
-    def _continues(self) -> bool:
-        """Whether this fit adds to an earlier one."""
-        return False
 
     def _grow(
         self,
         X: NDArray[Any],
-        rows: check.Rows,
-        masses: GroupMasses,
+        rows: TrainingRows,
         params: _core.TrainParams,
-    ) -> None:
-        params.seed = self._draw_seed()
-        self._forest = self._train(X, rows, params)
-
-    def _draw_seed(self) -> int:
-        return int(check.random_state(self.random_state).randint(np.iinfo(np.int32).max))
-
-    def _train(
-        self,
-        X: NDArray[Any],
-        rows: check.Rows,
-        params: _core.TrainParams,
-        progress: Progress | None = None,
+        record: FitRecord,
+        earlier: FitRecord | None,
     ) -> Forest:
-        arrays = _core.train(X, rows.native(), params, progress)
-        return Forest(n_features=X.shape[1], **arrays)
+        """Grow the trees, or those that are missing in an earlier fit."""
+        progress = Progress() if check.verbosity(getattr(self, "verbose", 0)) else None
+        if earlier is None:
+            return grow(X, rows, params, progress)
+        earlier.refuse_other_target(record)
+        grown = self._forest.n_trees
+        if params.n_trees < grown:
+            raise ValueError(
+                f"n_estimators={params.n_trees} is less than the {grown} trees of the forest, and "
+                "warm_start=True only adds trees"
+            )
+        if self.get_params()["oob_score"] and not earlier.samples_like(record):
+            raise ValueError(
+                "oob_score=True and warm_start=True: the rows and their sampling must be those of "
+                "the first fit"
+            )
+        params.first_tree = grown
+        params.n_trees -= grown
+        if params.n_trees == 0:
+            warn(f"warm_start=True: the forest has n_estimators={grown} trees, so none is added")
+            return self._forest
+        return self._forest.followed_by(grow(X, rows, params, progress))
+
+    def _evaluate(
+        self,
+        forest: Forest,
+        X: NDArray[Any],
+        rows: TrainingRows,
+        params: _core.TrainParams,
+        record: FitRecord,
+    ) -> OutOfBag:
+        """Evaluate each training row with the trees that were not grown on it."""
+        votes = forest.predictor(self.voting, X.dtype).mean_held_out(X, rows.native(), params)
+        judged, positive = np.isfinite(votes[rows.order]), votes[rows.order] > 0.5
+        n = rows.n_labeled
+
+        def positive_share(weight: NDArray[np.float64], part: slice) -> float:
+            among = weight * judged[part]
+            return float((among * positive[part]).sum() / among.sum())
+
+        decision = 2 * votes - 1
+        if not (judged[:n].any() and judged[n:].any()):
+            warn(
+                "oob_risk_ is nan: no tree leaves out rows of both groups. Set bootstrap=True, or "
+                "both max_labeled and max_unlabeled."
+            )
+            return OutOfBag(decision, np.nan)
+        if not judged.all():
+            warn(
+                f"oob_score=True: {np.count_nonzero(~judged)} rows are in the sample of every tree "
+                "and have no out-of-bag prediction. Grow more trees."
+            )
+        labeled, unlabeled = slice(None, n), slice(n, None)
+        masses = record.masses
+        w_p = masses.labeled_p * positive_share(rows.positive_weight, labeled)
+        w_u = masses.labeled_u * positive_share(rows.labeled_weight, labeled)
+        w_u += masses.unlabeled_u * positive_share(rows.unlabeled_weight, unlabeled)
+        risk = classification_risk(w_p, w_u, prior=masses.labeled_p, risk=self.risk)
+        return OutOfBag(decision, float(risk))
 
     def _n_threads(self) -> int:
-        return 1
+        return check.threads(getattr(self, "n_jobs", 1))
 
-    # Answers
+    # Predictions
 
     def _validated(self, X: check.MatrixLike) -> NDArray[Any]:
-        if self._needs_no_validation(X):
-            return cast(NDArray[Any], X)
         check_is_fitted(self)
-        return cast(NDArray[Any], validated(self, X, reset=False))
+        return cast("NDArray[Any]", self._record.schema.matrix(X, estimator=type(self).__name__))
 
-    def _needs_no_validation(self, X: check.MatrixLike) -> bool:
-        """Whether X is few rows as the core wants them.
-
-        For them scikit-learn's checks would take longer than the answer.
-        """
-        fitted = self.__dict__
-        return (
-            "_forest" in fitted
-            and "feature_names_in_" not in fitted
-            and is_small_and_clean(X, self._forest.n_features)
-        )
-
-    def _positive_share(self, X: check.MatrixLike) -> NDArray[np.float64]:
-        """Mean answer of the trees, between 0 and 1."""
+    def _positive_votes(self, X: check.MatrixLike) -> NDArray[np.float64]:
+        """Mean vote of the trees for the positive class, between 0 and 1."""
         X = self._validated(X)
-        check.one_of("voting", self.voting, VOTINGS)
+        check.one_of("voting", self.voting, check.VOTINGS)
         return self._forest.predictor(self.voting, X.dtype).mean(X, self._n_threads())
 
     def predict(self, X: check.MatrixLike) -> NDArray[Any]:
-        """Class of each row, in the coding of the `y` of the fit.
+        """Predict the class of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Rows to predict.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            ``classes_[1]`` where the positive votes are more than half, else ``classes_[0]``.
+            ``classes_[1]`` where more than half of the votes are positive, else ``classes_[0]``.
         """
-        positive = self._positive_share(X) > 0.5
+        positive = self._positive_votes(X) > 0.5
         return self.classes_[positive.astype(np.intp)]
 
     def predict_proba(self, X: check.MatrixLike) -> NDArray[np.float64]:
-        """Mean answer of the trees for each class.
+        """Predict class scores: the mean vote of the trees for each class.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Rows to predict.
 
         Returns
         -------
         ndarray of shape (n_samples, 2)
-            Columns as in ``classes_``. With hard voting these are shares of votes; they rank
-            rows well but are not calibrated probabilities.
+            Columns as in ``classes_``. With hard voting these are fractions of the trees, which
+            rank rows well but are not calibrated probabilities; see `PUCalibratedClassifier`.
         """
-        positive = self._positive_share(X)
+        positive = self._positive_votes(X)
         return np.column_stack([1 - positive, positive])
 
     def decision_function(self, X: check.MatrixLike) -> NDArray[np.float64]:
-        """Mean vote of the trees, from -1 to 1.
+        """Compute the mean vote of the trees, from -1 to 1.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Rows to predict.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Above 0 where ``predict`` says positive.
+            Above 0 for rows that ``predict`` classifies as positive.
         """
-        return 2 * self._positive_share(X) - 1
+        return 2 * self._positive_votes(X) - 1
 
     def score(
         self,
@@ -303,24 +315,24 @@ class PUClassifier(ModelMethodsMixin, ClassifierMixin, BaseEstimator):
         y: check.MatrixLike,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Accuracy against the true classes.
+        """Compute the accuracy with respect to the true classes.
 
-        Given labels instead, with unlabeled positives counted as negatives, it is no measure of
-        quality: do not choose parameters by it, nor by a search that uses it.
+        With PU labels in place of the true classes, unlabeled positives count as negatives. Don't
+        tune with `score` on PU labels; use the scorers of `puforest.metrics`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Rows to predict.
         y : array-like of shape (n_samples,)
-            Their true classes, in the coding of the fit.
+            True classes, coded as in ``fit``.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+            Sample weights.
 
         Returns
         -------
         float
-            Share of rows predicted right.
+            Fraction of correctly classified rows.
         """
         return float(super().score(X, y, sample_weight))
 
@@ -333,22 +345,22 @@ class PUClassifier(ModelMethodsMixin, ClassifierMixin, BaseEstimator):
         return self._forest.decision_path(leaves)
 
     def with_prior(self, prior: float) -> Self:
-        """Answer for another class prior with the same trees, without a new fit.
+        """Adapt the model to another class prior without refitting.
 
-        The splits stay; what each leaf says follows from its masses under the new prior. This
-        needs leaves that hold both classes: fully grown leaves are pure and say the same for
-        most priors, so grow the forest with ``min_samples_leaf``, ``max_leaf_nodes`` or
-        ``max_depth`` to ask it for other priors. A new fit may choose other splits.
+        The splits stay the same, and leaf values are recomputed from the masses of the leaves under
+        the new prior. This only has an effect on leaves that hold both classes, so limit the growth
+        of the trees with ``min_samples_leaf``, ``max_leaf_nodes`` or ``max_depth``. Refitting may
+        choose other splits.
 
         Parameters
         ----------
         prior : float
-            Share of positives in the population, between 0 and 1.
+            Class prior, between 0 and 1.
 
         Returns
         -------
         estimator
-            A fitted copy that shares its trees with this one.
+            Fitted copy that shares its trees with this model.
 
         Examples
         --------
@@ -363,60 +375,101 @@ class PUClassifier(ModelMethodsMixin, ClassifierMixin, BaseEstimator):
         new = check.class_prior(prior)
         if new is None:
             raise TypeError("prior must be a number between 0 and 1, got None")
-        risk = self._grown_for.risk
-        if risk != "pn":
-            require_possible(new, self._masses.labeled_u)
+        record = self._record
+        if not record.is_supervised:
+            refuse_impossible_prior(new, record.masses.labeled_u)
         other = copy.copy(self)
-        other.__dict__.pop("prior_estimate_", None)
-        other.prior = other.prior_ = new
-        other._forest = self._forest.with_prior(risk, self.prior_, new)
-        other._grown_for = replace(self._grown_for, prior=new)
-        other._masses = GroupMasses(new, self._masses.labeled_u, self._masses.unlabeled_u)
+        other.prior = new
+        other._forest = self._forest.with_prior(record.risk, record.prior, new)
+        other._record = replace(
+            record,
+            masses=replace(record.masses, labeled_p=new),
+            prior_is_given=True,
+            prior_estimate=None,
+            out_of_bag=None,
+        )
         return other
+
+    # Attributes of the fit, all of which are in the record
+
+    def _recorded(self, attribute: str) -> FitRecord:
+        record = self.__dict__.get("_record")
+        if record is None:
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {attribute!r} before it is fitted"
+            )
+        return cast(FitRecord, record)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Values of ``y``; the second one is the positive class."""
+        return self._recorded("classes_").classes
+
+    @property
+    def prior_(self) -> float:
+        """Class prior."""
+        return self._recorded("prior_").prior
+
+    @property
+    def prior_estimate_(self) -> PriorEstimate:
+        """Estimate of the class prior, if it was estimated."""
+        estimate = self._recorded("prior_estimate_").prior_estimate
+        if estimate is None:
+            raise AttributeError("prior_estimate_ is only available after a fit with prior=None")
+        return estimate
+
+    @property
+    def prior_interval_(self) -> tuple[float, float]:
+        """Confidence interval of the class prior, if it was estimated."""
+        return self.prior_estimate_.interval
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features seen by ``fit``."""
+        return self._recorded("n_features_in_").schema.n_features
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """Names of the features, if ``X`` had string column names."""
+        names = self._recorded("feature_names_in_").schema.names
+        if names is None:
+            raise AttributeError("feature_names_in_ is only available if X has string column names")
+        return np.array(names, dtype=object)
 
     # Shape and importances
 
     def get_depth(self) -> int:
-        """Count the splits on the longest path of the deepest tree."""
+        """Return the depth of the deepest tree."""
         check_is_fitted(self)
         return self._forest.depth()
 
     def get_n_leaves(self) -> int:
-        """Count the leaves of all trees."""
+        """Return the number of leaves of all trees."""
         check_is_fitted(self)
         return self._forest.n_leaves()
 
     @property
-    def prior_interval_(self) -> tuple[float, float]:
-        """Where the prior lies, if it was estimated."""
-        if "prior_estimate_" not in self.__dict__:
-            raise AttributeError("prior_interval_ is there after a fit with prior=None")
-        return self.prior_estimate_.interval
-
-    @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Risk reductions of the splits on each feature; they do not add up to 1."""
+        """Mean risk reduction of each feature; they do not sum to 1."""
         check_is_fitted(self)
-        grown = self._grown_for
-        return self._forest.importances(grown.risk, grown.loss, normalized=False)
+        return self._forest.importances(self._record.risk, self._record.loss, normalized=False)
 
     @property
     def normalized_feature_importances_(self) -> NDArray[np.float64]:
-        """Risk reductions, each divided by the mass of its node."""
+        """Mean risk reduction of each feature, each divided by the mass of its node."""
         check_is_fitted(self)
-        grown = self._grown_for
-        return self._forest.importances(grown.risk, grown.loss, normalized=True)
+        return self._forest.importances(self._record.risk, self._record.loss, normalized=True)
 
     @property
     def infinite_reductions_(self) -> NDArray[np.int64]:
-        """Number of splits on each feature that made the risk minus infinity."""
+        """Number of splits on each feature whose risk is minus infinity."""
         check_is_fitted(self)
-        return self._forest.infinite_reductions(self._grown_for.risk, self._grown_for.loss)
+        return self._forest.infinite_reductions(self._record.risk, self._record.loss)
 
     # scikit-learn's protocol
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_forest")
+        return "_record" in self.__dict__
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

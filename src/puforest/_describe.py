@@ -1,4 +1,4 @@
-"""What a model is, in words: for terminals and notebooks."""
+"""Text descriptions of models, for terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -6,46 +6,42 @@ from typing import Any
 
 import numpy as np
 
-from puforest import _validation as check
-from puforest._base import PUClassifier
-from puforest.forest import BaseForest
+from puforest._fit_record import FitRecord
+from puforest._unwrap import fit_record, fitted_trees
+from puforest.scenario import DESCRIPTIONS
 
-MOST_FEATURES = 5  # that are named
+N_FEATURES = 5  # in the list of the most important ones
 
-SCENARIOS = {
-    "case-control": "case-control (labeled rows were collected apart from the others)",
-    "single-training-set": "single-training-set (some positives of one sample are labeled)",
-}
 RISKS = {
-    "nnpu": "nnPU, the non-negative PU risk",
-    "upu": "uPU, the unbiased PU risk",
-    "pn": "PN, that of ordinary supervised learning",
+    "nnpu": "nnPU (non-negative PU risk)",
+    "upu": "uPU (unbiased PU risk)",
+    "pn": "PN (supervised risk)",
 }
 
-# What `predict_proba` is, by voting.
-ANSWERS = {
-    "hard": "share of the trees that vote positive",
-    "soft": "mean share of positives in the leaves",
+# Meaning of `predict_proba`.
+SCORES = {
+    "hard": "fraction of the trees that vote positive",
+    "soft": "mean fraction of positives in the leaves",
 }
 
 
 def description(model: Any) -> str:
-    """All about a model."""
+    """Describe a model in full."""
     name = type(model).__name__
     if not is_fitted(model):
         return f"{name}: not fitted yet\n\n{_calls(FIRST_CALLS)}"
-    trees = getattr(model, "estimator_", model)
-    about = [("calibration", _calibration(model))] if trees is not model else []
-    if isinstance(trees, PUClassifier):
+    trees = fitted_trees(model)
+    about = [] if trees is model else [("calibration", _calibration(model))]
+    if trees is not None:
         about += _about_trees(trees)
     width = max(len(title) for title, _ in about)
     lines = [f"{title:<{width}}  {text}" for title, text in about]
     head = f"{name}: {_kind(model)}, fitted"
-    return "\n".join([head, "", *lines, "", "what next", _calls(_next_calls(model, trees))])
+    return "\n".join([head, "", *lines, "", "next steps", _calls(_next_calls(model, trees))])
 
 
 def hint(model: Any) -> str:
-    """One line about a model and what to call next."""
+    """Describe a model in one line, with the methods to call next."""
     if not is_fitted(model):
         return "Not fitted yet: fit(X, y) with 1 in y for labeled and 0 for unlabeled rows."
     known = f"Fitted: {_kind(model)}, prior {model.prior_:.3g}."
@@ -53,89 +49,82 @@ def hint(model: Any) -> str:
 
 
 def is_fitted(model: Any) -> bool:
-    """Whether a fit has been."""
+    """Whether the model is fitted."""
     return hasattr(model, "classes_")
 
 
 def _kind(model: Any) -> str:
-    if not isinstance(model, PUClassifier):
+    if fit_record(model) is None:
         trees = model.estimator_
         name = type(trees).__name__
-        return f"{name} of {_kind(trees)}" if isinstance(trees, PUClassifier) else name
+        return name if fit_record(trees) is None else f"{name} of {_kind(trees)}"
     n = model._forest.n_trees
-    return "one tree" if n == 1 else f"{n:,} trees"
+    return "1 tree" if n == 1 else f"{n:,} trees"
 
 
 def _calibration(model: Any) -> str:
-    return f"{model.method}, for a prior of {model.prior_:.4g} and {model.scenario_} rows"
+    record = model._record
+    return f"{record.method}, for a prior of {record.prior:.4g} and {record.scenario} data"
 
 
-def _about_trees(model: PUClassifier) -> list[tuple[str, str]]:
-    forest, grown = model._forest, model._grown_for
-    groups = ("positive", "negative") if grown.risk == "pn" else ("labeled", "unlabeled")
-    n_labeled, n_unlabeled = (f"{n:,}" for n in rows_learned_from(model))
+def _about_trees(model: Any) -> list[tuple[str, str]]:
+    forest, record = model._forest, model._record
+    groups = ("positive", "negative") if record.is_supervised else ("labeled", "unlabeled")
     size = sum(array.nbytes for array in forest._arrays().values())
     about = [
         (
-            "learned from",
-            f"{n_labeled} {groups[0]} and {n_unlabeled} {groups[1]} rows, "
+            "training data",
+            f"{record.n_labeled:,} {groups[0]} and {record.n_unlabeled:,} {groups[1]} rows, "
             f"{forest.n_features:,} features",
         ),
-        ("scenario", SCENARIOS[grown.scenario]),
-        ("risk", f"{RISKS[grown.risk]}, with the {grown.loss} loss"),
-        ("prior", _prior(model)),
+        ("risk", f"{RISKS[record.risk]}, {record.loss} loss"),
+        ("prior", _prior(record)),
         (
             "trees",
-            f"{forest.n_trees:,} with {len(forest.feature):,} nodes, {forest.n_leaves():,} of them "
-            f"leaves; up to {forest.depth()} splits deep; {_bytes(size)}",
+            f"{forest.n_trees:,} with {len(forest.feature):,} nodes, of which "
+            f"{forest.n_leaves():,} leaves; maximum depth {forest.depth()}; {_bytes(size)}",
         ),
-        ("important", _important(model)),
+        ("top features", _top_features(model)),
     ]
-    if grown.risk == "pn":
-        about = [line for line in about if line[0] != "scenario"]
-    if isinstance(model, BaseForest) and model._held_out is not None:
-        about.append(("out-of-bag risk", f"{model.oob_risk_:.4g}, the estimated share of errors"))
+    if not record.is_supervised:
+        about.insert(1, ("scenario", f"{record.scenario} ({DESCRIPTIONS[record.scenario]})"))
+    if record.out_of_bag is not None:
+        about.append(("out-of-bag risk", f"{record.out_of_bag.risk:.4g} (estimated error rate)"))
     return about
 
 
-def rows_learned_from(model: PUClassifier) -> tuple[int, int]:
-    if isinstance(model, BaseForest):
-        return model._sample[-2], model._sample[-1]
-    return int(model._forest.n_labeled[0]), int(model._forest.n_unlabeled[0])
-
-
-def _prior(model: PUClassifier) -> str:
-    prior = f"{model.prior_:.4g}"
-    if "prior_estimate_" in model.__dict__:
-        estimate = model.prior_estimate_
+def _prior(record: FitRecord) -> str:
+    prior = f"{record.prior:.4g}"
+    estimate = record.prior_estimate
+    if estimate is not None:
         low, high = estimate.interval
         return (
             f"{prior}, estimated by {estimate.method} ({100 * estimate.confidence:g}% interval "
             f"{low:.3g} to {high:.3g})"
         )
-    if model.prior is not None:
+    if record.prior_is_given:
         return f"{prior}, given"
-    return f"{prior}, from the " + ("classes" if model._grown_for.risk == "pn" else "propensities")
+    return f"{prior}, from the " + ("classes" if record.is_supervised else "propensities")
 
 
-def _important(model: PUClassifier) -> str:
-    """The features that reduce the risk most; those that raised it are none of them."""
+def _top_features(model: Any) -> str:
+    """List the features that reduce the risk most."""
     reduction = np.maximum(model.feature_importances_, 0)
     total = reduction.sum()
     if not total > 0:
-        return "no feature: no split reduces the risk"
-    first = np.argsort(-reduction, kind="stable")[:MOST_FEATURES]
-    names = check.feature_names(model)
-    shares = [
+        return "none: no split reduces the risk"
+    first = np.argsort(-reduction, kind="stable")[:N_FEATURES]
+    names = model._record.schema.feature_names()
+    parts = [
         f"{printable(names[i])} {100 * reduction[i] / total:.0f}%"
         for i in first
         if reduction[i] > 0
     ]
-    return f"{', '.join(shares)} of the risk reduction"
+    return f"{', '.join(parts)} of the risk reduction"
 
 
 def printable(text: str) -> str:
-    """The text on one line, with codes in place of line ends and other invisible characters."""
+    """Replace line breaks and other invisible characters by escape sequences."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
@@ -151,23 +140,23 @@ def _bytes(size: float) -> str:
 
 FIRST_CALLS = [
     ("model.fit(X, y)", "y: 1 for labeled positives, 0 for unlabeled rows"),
-    ("puforest.prior.estimate_prior(X, y)", "the share of positives, if you do not know it"),
+    ("puforest.prior.estimate_prior(X, y)", "class prior, if you do not know it"),
 ]
 
 
 def _next_calls(model: Any, trees: Any) -> list[tuple[str, str]]:
-    share = ANSWERS[model.voting] if trees is model else "probability of being positive"
+    score = SCORES[model.voting] if trees is model else "probability of being positive"
     calls = [
         ("model.predict(X)", f"classes, {' or '.join(map(repr, model.classes_.tolist()))}"),
-        ("model.predict_proba(X)[:, 1]", share),
+        ("model.predict_proba(X)[:, 1]", score),
     ]
-    if not isinstance(trees, PUClassifier):
+    if trees is None:
         return calls
-    if trees._grown_for.risk == "pn":
-        calls.append(("model.score(X, y)", "accuracy, on rows held out"))
+    if trees._record.is_supervised:
+        calls.append(("model.score(X, y)", "accuracy on held-out rows"))
     else:
-        calls.append(("model.report('report.html', X, y)", "how good it is, on rows held out"))
-    return [*calls, ("model.save('model.puf')", "puforest.load('model.puf') brings it back")]
+        calls.append(("model.report('report.html', X, y)", "evaluation on held-out rows"))
+    return [*calls, ("model.save('model.puf')", "load it with puforest.load('model.puf')")]
 
 
 def _calls(calls: list[tuple[str, str]]) -> str:

@@ -1,7 +1,8 @@
-"""X as an array that the core can read, or an error that says what about it cannot be read."""
+"""Conversion of X to an array that the core can read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,13 @@ from sklearn.utils.validation import check_array, validate_data
 
 from puforest import _validation as check
 
-# What the core reads as it is, and the number of cells up to which checking is best kept short.
+# Types that the core reads, and the number of cells up to which scikit-learn's checks dominate.
 REAL_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 SMALL_SIZE = 2**16
 
 
 def matrix(X: check.MatrixLike, name: str = "X", **options: Any) -> NDArray[Any]:
-    """A table as an array of float32 or float64; options are those of `check_array`."""
+    """Convert a table to an array of float32 or float64; options are those of `check_array`."""
     refuse_unreadable(X, name)
     with check.data_errors(name):
         table: NDArray[Any] = check_array(X, **{"dtype": real_dtype(X)} | options)
@@ -25,22 +26,22 @@ def matrix(X: check.MatrixLike, name: str = "X", **options: Any) -> NDArray[Any]
 
 
 def validated(estimator: Any, X: check.MatrixLike, **options: Any) -> Any:
-    """`matrix` for an estimator, which remembers or compares the columns.
+    """Convert like `matrix`, and have the estimator remember or compare the columns.
 
-    Options are those of `validate_data`. With labels `y` among them, the result is both.
+    Options are those of `validate_data`. With labels `y` among them, return both.
     """
     refuse_unreadable(X, "X")
     if options.get("y") is not None:
         check.refuse_masked(options["y"], "y")
         with check.data_errors("y"):
-            column_or_1d(options["y"])
+            options["y"] = check.filled_labels(column_or_1d(options["y"], warn=True))
     with check.data_errors("X"):
         found = validate_data(estimator, X, dtype=real_dtype(X), **options)
     return (in_steps(found[0]), found[1]) if "y" in options else in_steps(found)
 
 
 def real_dtype(X: Any) -> Any:
-    """float32 where it holds every value of X, else float64, as `check_array` wants it."""
+    """Return float32 if it represents every value of X, else float64, for `check_array`."""
     dtype = getattr(X, "dtype", None)
     if isinstance(dtype, np.dtype) and np.can_cast(dtype, np.float32):
         return np.float32
@@ -48,7 +49,7 @@ def real_dtype(X: Any) -> Any:
 
 
 def is_small_and_clean(X: Any, n_features: int) -> bool:
-    """Whether X is a plain array of a few rows that `validated` would let through as it is."""
+    """Return whether X is a small array that `validated` would return unchanged."""
     return (
         type(X) is np.ndarray
         and X.dtype in REAL_DTYPES
@@ -61,21 +62,21 @@ def is_small_and_clean(X: Any, n_features: int) -> bool:
 
 
 def is_in_steps(X: NDArray[Any]) -> bool:
-    """Whether every cell is where a pointer that moves by whole cells can get."""
+    """Return whether strides are multiples of the cell size, as the core requires."""
     return X.flags.aligned and all(stride % X.itemsize == 0 for stride in X.strides)
 
 
 def in_steps(X: Any) -> Any:
-    """X, or a copy where it is a field of a structured array, say, that the core cannot step in."""
+    """Return X, or a copy if its strides are not multiples of the cell size."""
     return X.copy() if isinstance(X, np.ndarray) and not is_in_steps(X) else X
 
 
 def refuse_unreadable(X: check.MatrixLike, name: str) -> None:
-    """Refuse what would be read as other numbers than it means: masked entries and dates."""
+    """Refuse values that are not numbers: masked entries, dates and text."""
     check.refuse_masked(X, name)
     if isinstance(getattr(X, "dtype", None), np.dtype) and X.dtype.names:
         raise TypeError(
-            f"{name} is a structured array: give its columns as one array, by "
+            f"{name} is a structured array: convert it with "
             f"numpy.lib.recfunctions.structured_to_unstructured({name})"
         )
     found = _dates(X, name)
@@ -83,29 +84,70 @@ def refuse_unreadable(X: check.MatrixLike, name: str) -> None:
         place, dtype = found
         since = "" if getattr(dtype, "kind", "M") == "m" else " - np.datetime64('2000-01-01')"
         raise TypeError(
-            f"{place} holds dates or times ({dtype}). As numbers they depend on the unit, and "
-            "missing ones (NaT) have no number: convert them to numbers of one unit, for example "
-            f"days, ({place}{since}) / np.timedelta64(1, 'D')"
+            f"{place} has dates or times ({dtype}), whose numbers depend on the unit: convert them "
+            f"to numbers first, for example to days, ({place}{since}) / np.timedelta64(1, 'D')"
         )
+    _refuse_text(X, name)
+
+
+def _refuse_text(X: check.MatrixLike, name: str) -> None:
+    """Refuse text and categories, naming the first column that has them."""
+    for place, values in _columns_of_objects(X, name):
+        text = next(
+            (value for value in values if isinstance(value, str) and not _is_number(value)), None
+        )
+        if text is not None:
+            raise ValueError(
+                f"{place} has text or categories, such as {text[:40]!r}: encode the column as "
+                "numbers, for example with sklearn.preprocessing.OrdinalEncoder or OneHotEncoder"
+            )
+
+
+def _columns_of_objects(X: check.MatrixLike, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield the columns that may hold strings, with a name for messages."""
+    dtypes, columns = getattr(X, "dtypes", None), getattr(X, "columns", None)
+    if dtypes is not None and columns is not None:
+        numeric = {dtype for dtype in set(dtypes) if _is_numeric(dtype)}
+        for column, dtype in zip(columns, dtypes, strict=True):
+            if dtype not in numeric:
+                yield f"{name}[{column!r}]", X[column]
+        return
+    array = X if hasattr(X, "dtype") else _as_array(X)
+    if getattr(array, "ndim", 0) == 2 and array.dtype.kind in "OUST":
+        for j in range(array.shape[1]):
+            yield f"{name}[:, {j}]", array[:, j].tolist()
+
+
+def _is_numeric(dtype: Any) -> bool:
+    of_polars = getattr(dtype, "is_numeric", None)
+    return getattr(dtype, "kind", "") in "biufc" or bool(of_polars is not None and of_polars())
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _dates(X: check.MatrixLike, name: str) -> tuple[str, Any] | None:
-    """Dates or times in X: the array or the column that has them, and their type."""
+    """Find the array or column with dates or times, and its type."""
     dtypes, columns = getattr(X, "dtypes", None), getattr(X, "columns", None)
     if dtypes is None or columns is None:
         return _dates_of_array(X if hasattr(X, "dtype") else _as_array(X), name)
     temporal = {dtype for dtype in set(dtypes) if _is_temporal(dtype)}
-    if not temporal:  # at once, since tables can have very many columns
+    if not temporal:  # fast, since tables can have very many columns
         return None
     places = ((f"{name}[{column!r}]", dtype) for column, dtype in zip(columns, dtypes, strict=True))
     return next(place for place in places if place[1] in temporal)
 
 
 def _as_array(X: check.MatrixLike) -> Any:
-    """Lists and tables of other libraries, as NumPy would read them."""
+    """Convert lists and tables of other libraries as NumPy does."""
     try:
         return np.asarray(X)
-    except ValueError:  # rows of different lengths, which the checks to come explain
+    except ValueError:  # rows of different lengths, which scikit-learn's checks explain
         return None
 
 

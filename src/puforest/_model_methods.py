@@ -1,4 +1,4 @@
-"""What people do with a model every day: save it, ask what it is, look at it in a notebook."""
+"""Methods of models to save, describe, report and display them."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from sklearn.utils import estimator_html_repr
 
 
 class ModelMethodsMixin:
-    """Methods that all classifiers of puforest share, whatever they answer."""
+    """Methods to save, describe, report and display a model."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted model to a file that `puforest.load` reads.
 
-        The file holds numbers and texts, and no code: see `puforest.io.save_model`.
+        See `puforest.io.save_model`.
 
         Parameters
         ----------
         path : str or path-like
-            The file, by custom with the suffix ``.puf``. One that is there is replaced as a whole.
+            File to write, by convention with the suffix ``.puf``. An existing file is replaced
+            atomically.
         """
         from puforest.io import save_model
 
         save_model(self, path)
 
     def describe(self) -> str:
-        """Tell in a few lines what the model is, what it rests on, and what to call next.
+        """Describe the model: its training data, its prior, its trees, and what to call next.
 
         Returns
         -------
         str
-            A text to print.
+            Text to print.
 
         Examples
         --------
@@ -55,24 +56,24 @@ class ModelMethodsMixin:
         y: Any = None,
         **options: Any,
     ) -> Path:
-        """Write a report about the model as one HTML file that needs no network.
+        """Write a report about the model as a self-contained HTML file.
 
         Parameters
         ----------
         path : str or path-like
-            The file to write, such as "report.html".
+            File to write, such as "report.html".
         X : array-like of shape (n_samples, n_features), optional
-            Rows to judge by. Without them, the report tells what the model knows by itself.
+            Rows to evaluate the model on. Without them, the report describes the model only.
         y : array-like of shape (n_samples,), optional
-            Their PU labels: two values, the larger for labeled rows.
+            PU labels of the rows: two values, the larger for labeled rows.
         **options
             Further arguments of `puforest.report.write_report`, such as ``held_out=True`` for
-            rows that the model has not seen, ``title`` or ``overwrite``.
+            rows that the model was not fitted to, ``title`` or ``overwrite``.
 
         Returns
         -------
         pathlib.Path
-            The file.
+            Path of the file.
         """
         from puforest.report import write_report
 
@@ -83,12 +84,12 @@ class ModelMethodsMixin:
 
         return f"{self!r}\n{hint(self)}"
 
-    # Notebooks. `display` is scikit-learn's setting, "diagram" or "text".
+    # Notebooks; scikit-learn's setting `display` is "diagram" or "text".
 
     @property
     def _repr_html_(self) -> Any:
         if get_config()["display"] != "diagram":
-            raise AttributeError("_repr_html_ is there with set_config(display='diagram')")
+            raise AttributeError("_repr_html_ is only available with set_config(display='diagram')")
         return self._diagram
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 
 from puforest import _validation as check
-from puforest.scenario import SCENARIOS, require_possible
+from puforest._masses import refuse_impossible_prior
+from puforest.scenario import SCENARIOS
 
 Array = NDArray[np.float64]
 
@@ -56,7 +57,7 @@ class PUSample:
             )
         # All positives labeled makes the two equal, up to rounding.
         if value < self.least_prior * (1 - ROUNDING):
-            require_possible(value, self.least_prior)
+            refuse_impossible_prior(value, self.least_prior)
         return value
 
     def prior_interval(
@@ -115,7 +116,7 @@ def pu_sample(
     check.one_of("scenario", scenario, SCENARIOS)
     check.refuse_masked(y, "y")
     with check.data_errors("y"):
-        _, labeled = check.labels(column_or_1d(y), "labeled", "unlabeled")
+        _, labeled = check.labels(check.filled_labels(column_or_1d(y)), "labeled", "unlabeled")
     n = len(labeled)
     weight = np.ones(n) if sample_weight is None else check.weights(sample_weight, n)
     positive = np.where(labeled, weight, 0.0)

@@ -1,4 +1,4 @@
-"""From what users give to plain numbers and arrays: every error that a fit can raise."""
+"""Validation of parameters, labels and weights."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from multiprocessing import current_process
 from numbers import Integral, Real
 from typing import Any, TypeAlias, cast
@@ -18,32 +17,32 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array
 
-from puforest import _core
-
-# An array, a table of pandas or polars, lists of lists: all that `check_array` reads.
+# Arrays, pandas and polars tables, lists of lists: anything that `check_array` accepts.
 MatrixLike: TypeAlias = Any
+
+VOTINGS = ("hard", "soft")
 
 MAX_UINT32 = 2**32 - 1
 MAX_THREADS = 1024
 
-# Words that mark rows as anything but labeled positives.
+# Labels that cannot mean "labeled positive".
 NEGATIVE = re.compile("u$|unl|unk|neg", re.IGNORECASE)
 
-# Priors and propensities below this would overflow where they divide.
+# Smaller priors and propensities would overflow when divided by.
 TINY = 1e-100
 
 
 @contextmanager
 def data_errors(name: str) -> Iterator[None]:
-    """Errors of a conversion, with the name of what is being converted.
+    """Add the name of the argument to errors of a conversion.
 
-    Sums of huge numbers may overflow within the checks of scikit-learn; that is no error.
+    Sums of huge numbers may overflow within scikit-learn's checks, which is not an error.
     """
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             yield
     except OverflowError as error:
-        raise ValueError(f"{name} has a number beyond the range of floats") from error
+        raise ValueError(f"{name} has a number outside the range of floats") from error
     except (TypeError, ValueError) as error:
         if re.search(rf"\b({name}|y)\b", str(error)):
             raise
@@ -75,7 +74,7 @@ def is_real(value: Any) -> bool:
 
 def integer(name: str, value: Any, low: int) -> int:
     if not is_integer(value):
-        raise TypeError(f"{name} must be a whole number of at least {low}, got {value!r}")
+        raise TypeError(f"{name} must be an integer of at least {low}, got {value!r}")
     if value < low:
         raise ValueError(f"{name} must be at least {low}, got {value!r}")
     return min(int(value), MAX_UINT32)
@@ -95,13 +94,13 @@ def class_prior(value: Any) -> float | None:
     if not TINY < prior < 1:
         least = TINY if 0 < prior < 1 else 0
         raise ValueError(
-            f"prior must be a number between {least:g} and 1, the share of positives in the "
+            f"prior must be a number between {least:g} and 1, the fraction of positives in the "
             f"population, got {value!r}"
         )
     return prior
 
 
-def share(name: str, value: Any) -> float:
+def fraction(name: str, value: Any) -> float:
     if not is_real(value):
         raise TypeError(f"{name} must be a number between 0 and 1, got {value!r}")
     if not 0 < value < 1:
@@ -130,10 +129,10 @@ def random_state(value: Any) -> np.random.RandomState:
 def threads(n_jobs: Any) -> int:
     if n_jobs is not None and (not is_integer(n_jobs) or n_jobs == 0):
         raise ValueError(
-            f"n_jobs must be a number of threads, -1 for all cores, or None, got {n_jobs!r}"
+            f"n_jobs must be the number of threads, -1 for all cores, or None, got {n_jobs!r}"
         )
     if current_process().daemon:
-        # Of a process that may have no children joblib says 1, with a warning. Threads it may have.
+        # joblib reports 1 with a warning for daemonic processes, which may still start threads.
         with parallel_config(backend="threading"):
             asked = effective_n_jobs(n_jobs)
     else:
@@ -141,22 +140,22 @@ def threads(n_jobs: Any) -> int:
     return min(int(asked), MAX_THREADS)
 
 
-def count_or_share(name: str, value: Any, n: int, low: int) -> int:
-    """A number out of `n`, given as such or as a share."""
+def count_or_fraction(name: str, value: Any, n: int, low: int) -> int:
+    """Convert a number or a fraction of `n` to a number."""
     if is_integer(value):
         return integer(name, value, low)
     if not is_real(value):
-        raise TypeError(f"{name} must be a whole number or a share between 0 and 1, got {value!r}")
+        raise TypeError(f"{name} must be an integer or a fraction between 0 and 1, got {value!r}")
     if not 0 < value <= 1:
-        raise ValueError(f"{name}, given as a share, must be above 0 and at most 1, got {value!r}")
+        raise ValueError(f"{name}, as a fraction, must be above 0 and at most 1, got {value!r}")
     return max(low, math.ceil(float(value) * n))
 
 
 def number_of(name: str, value: Any, n: int, what: str) -> int:
-    """How many of the `n` there are, given as a number or as a share; None is all."""
+    """Convert a number or a fraction of `n` to a number of at most `n`; None means all."""
     if value is None:
         return n
-    draws = count_or_share(name, value, n, 1)
+    draws = count_or_fraction(name, value, n, 1)
     if draws > n:
         raise ValueError(f"{name}={value!r} is more than the {n} {what}")
     return draws
@@ -169,7 +168,7 @@ def features_to_draw(value: Any, n_features: int) -> int:
         return max(1, math.ceil(root_or_log))
     if value is not None and not is_real(value):
         raise TypeError(
-            f"max_features must be 'sqrt', 'log2', a whole number, a share or None, got {value!r}"
+            f"max_features must be 'sqrt', 'log2', an integer, a fraction or None, got {value!r}"
         )
     return number_of("max_features", value, n_features, "features of X")
 
@@ -178,7 +177,7 @@ def features_to_draw(value: Any, n_features: int) -> int:
 
 
 def refuse_masked(values: Any, name: str) -> None:
-    """Refuse masked entries, which NumPy would read as if they were not masked."""
+    """Refuse masked entries, whose mask NumPy would ignore."""
     if isinstance(values, list | tuple):
         for i, row in enumerate(values):
             refuse_masked(row if isinstance(row, np.ma.MaskedArray) else None, f"{name}[{i}]")
@@ -189,12 +188,12 @@ def refuse_masked(values: Any, name: str) -> None:
         first = f"{name}[{', '.join(map(str, masked[0]))}]"
         raise ValueError(
             f"{name} has masked entries ({len(masked)}, the first is {first}), and missing values "
-            f"are not supported: fill them in with {name}.filled, or leave out their rows"
+            f"are not supported: fill them with {name}.filled, or drop their rows"
         )
 
 
 def column_names(X: Any, n_features: int) -> list[str]:
-    """Names of the columns of a table; "x0", "x1" and so on for what has none."""
+    """Return the column names of a table, "x0", "x1" and so on if it has none."""
     names = getattr(X, "columns", None)
     return [f"x{i}" for i in range(n_features)] if names is None else [str(name) for name in names]
 
@@ -202,7 +201,7 @@ def column_names(X: Any, n_features: int) -> list[str]:
 def feature_names(
     estimator: Any, X: MatrixLike = None, *, given: Iterable[str] | None = None
 ) -> list[str]:
-    """Names of the features: those given, those of the fit, or those of the columns of X."""
+    """Return the names of the features: as given, as seen by ``fit``, or from the columns of X."""
     if given is not None:
         return _given_names(given, estimator.n_features_in_)
     if hasattr(estimator, "feature_names_in_"):
@@ -224,103 +223,85 @@ def _given_names(given: Iterable[str], n_features: int) -> list[str]:
     return names
 
 
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a fit, labeled ones first, and what they weigh."""
+def filled_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Replace missing labels (NaN, None, ``pd.NA``), which mean unlabeled.
 
-    classes: NDArray[Any]
-    order: NDArray[np.uint32]
-    n_labeled: int
-    weight: NDArray[np.float64]  # by position in order
-    propensity: NDArray[np.float64] | None  # of the labeled rows
-
-    @property
-    def n_unlabeled(self) -> int:
-        return len(self.order) - self.n_labeled
-
-    @property
-    def labeled_weight(self) -> NDArray[np.float64]:
-        return self.weight[: self.n_labeled]
-
-    @property
-    def positive_weight(self) -> NDArray[np.float64]:
-        """Weights of the labeled rows as positives, each standing for the unlabeled like it."""
-        w = self.labeled_weight
-        return w if self.propensity is None else w / self.propensity
-
-    @property
-    def unlabeled_weight(self) -> NDArray[np.float64]:
-        return self.weight[self.n_labeled :]
-
-    def native(self) -> _core.TrainingRows:
-        """For the core, without weights where they are the same throughout each group."""
-        groups = (self.labeled_weight, self.unlabeled_weight)
-        if self.propensity is None and all((g == g[0]).all() for g in groups):
-            return _core.TrainingRows(self.order, self.n_labeled)
-        return _core.TrainingRows(self.order, self.n_labeled, self.positive_weight, self.weight)
+    If there are any, the result is 1 for labeled and 0 for unlabeled rows.
+    """
+    if y.dtype.kind == "f":
+        missing = np.isnan(y)
+    elif y.dtype.kind == "O":
+        missing = np.array([_is_missing(value) for value in y], dtype=bool)
+    else:
+        return y
+    if not missing.any():
+        return y
+    present = y[~missing]
+    values = sorted(set(present.tolist()))
+    if len(values) > 2:
+        raise ValueError(
+            f"y has missing labels and {len(values)} other values: pass 1 for labeled rows, and 0 "
+            "or missing for unlabeled rows"
+        )
+    if not values or (len(values) == 1 and _looks_unlabeled(values[0])):
+        found = f"{values[0]!r} and missing labels" if values else "missing labels"
+        raise ValueError(f"y has only {found}: pass 1 for labeled rows")
+    labels = np.zeros(len(y), dtype=np.int64)
+    labels[~missing] = present == values[-1]
+    return labels
 
 
-def training_rows(
-    y: NDArray[Any], sample_weight: ArrayLike | None, propensity: ArrayLike | None, *, risk: str
-) -> Rows:
-    """Labels and weights as the rows of a fit; rows that weigh nothing are left out."""
-    larger, smaller = ("positive", "negative") if risk == "pn" else ("labeled", "unlabeled")
-    classes, labeled = labels(y, larger, smaller)
-    n = len(labeled)
-    weight = np.ones(n) if sample_weight is None else weights(sample_weight, n)
-    for name, group in ((larger, labeled), (smaller, ~labeled)):
-        if not weight[group].any():
-            raise ValueError(
-                f"sample_weight is zero for all {name} rows: that leaves only one class"
-            )
-    seen = weight > 0
-    order = np.concatenate([np.flatnonzero(labeled & seen), np.flatnonzero(~labeled & seen)])
-    n_labeled = int(np.count_nonzero(labeled & seen))
-    e = None
-    if propensity is not None:
-        if risk == "pn":
-            raise ValueError(
-                "propensity is about how positives come to be labeled among unlabeled rows: "
-                "it does not go with risk='pn'"
-            )
-        e = propensities(propensity, n, order[:n_labeled])
-    return Rows(classes, order.astype(np.uint32), n_labeled, weight[order], e)
+def refuse_missing_labels(y: Any) -> None:
+    """Refuse missing labels, for supervised learning."""
+    array = np.asarray(y)
+    if array.ndim == 1 and filled_labels(array) is not array:
+        raise ValueError("y contains NaN or None: risk='pn' needs the class of every row")
+
+
+def _is_missing(value: Any) -> bool:
+    is_nan = isinstance(value, Real) and value != value
+    return value is None or is_nan or type(value).__name__ == "NAType"
+
+
+def _looks_unlabeled(value: Any) -> bool:
+    if isinstance(value, str):
+        return NEGATIVE.match(value) is not None
+    return bool(value <= 0)
 
 
 def labels(y: NDArray[Any], larger: str, smaller: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The two classes in order and whether each row has the larger one.
+    """Return the two classes in order, and a mask of the rows of the larger one.
 
-    `larger` and `smaller` say what rows of the two are, for the messages.
+    `larger` and `smaller` describe the rows of the two classes in error messages.
     """
     if len(y) == 0:
         raise ValueError(
-            f"y is empty, but needs two classes: the larger for {larger} rows (such as 1) and the "
-            f"smaller for {smaller} ones (such as 0)."
+            f"y is empty, but must have two classes: the larger for {larger} rows (such as 1) and "
+            f"the smaller for {smaller} rows (such as 0)."
         )
     try:
         check_classification_targets(y)
     except ValueError as error:
         raise ValueError(
-            f"y: {error} Give numbers, 1 for {larger} rows and 0 for {smaller} ones."
+            f"y: {error} Pass numbers, 1 for {larger} rows and 0 for {smaller} rows."
         ) from error
     classes = np.unique(y)
     if len(classes) > 2:
         raise ValueError(
             "Only binary classification is supported. The type of the target is "
-            f"{type_of_target(y)}: y has {len(classes)} classes, but needs two, the larger for "
-            f"{larger} rows and the smaller for {smaller} ones."
+            f"{type_of_target(y)}: y has {len(classes)} classes, but must have two, the larger for "
+            f"{larger} rows and the smaller for {smaller} rows."
         )
     if len(classes) < 2:
         raise ValueError(
-            f"y has only one class, {classes.tolist()[0]!r}, but needs two: the larger for "
-            f"{larger} rows (such as 1) and the smaller for {smaller} ones (such as 0)."
+            f"y has only one class, {classes.tolist()[0]!r}, but must have two: the larger for "
+            f"{larger} rows (such as 1) and the smaller for {smaller} rows (such as 0)."
         )
     first, second = classes.tolist()
     if isinstance(second, str) and NEGATIVE.match(second):
         raise ValueError(
-            f"y has the classes {first!r} and {second!r}. The larger one, {second!r}, would be "
-            f"taken as the class of {larger} rows: give y as numbers, 1 for {larger} rows and 0 "
-            f"for {smaller} ones."
+            f"y has the classes {first!r} and {second!r}, and the larger one, {second!r}, would "
+            f"mean {larger}: pass y as numbers, 1 for {larger} rows and 0 for {smaller} rows."
         )
     return classes, y == classes[1]
 
@@ -334,20 +315,21 @@ def weights(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
         raise ValueError(f"sample_weight must not be negative, got {weight.min():g}")
     scaled = at_most_one(weight)
     positive = weight[weight > 0]
-    # Smaller ones would lose digits, and a mass divided by a sum of them would be infinite.
+    # Smaller weights would lose digits, and a mass divided by their sum would be infinite.
     if (scaled[weight > 0] < np.finfo(np.float64).tiny).any():
         raise ValueError(
-            f"sample_weight goes from {positive.min():g} to {positive.max():g}, and floats cannot "
-            "hold that ratio: give 0 to rows that should not count, or a larger weight"
+            f"sample_weight ranges from {positive.min():g} to {positive.max():g}, a ratio that "
+            "floats cannot represent: set the weight of rows that should not count to 0, or "
+            "increase it"
         )
     return scaled
 
 
 def at_most_one(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights of which only the ratios matter, the largest one from 1/2 to 1.
+    """Scale weights such that the largest one is between 1/2 and 1.
 
-    They are divided by a power of two, which changes no digit, and sums of them and of their
-    squares stay within the range of floats.
+    They are divided by a power of two, which changes no digit. Sums of weights and of their squares
+    then stay within the range of floats.
     """
     scaled: NDArray[np.float64] = np.ldexp(weight, -np.frexp(weight.max(initial=0.0))[1])
     return scaled
@@ -365,7 +347,7 @@ def vector(name: str, values: ArrayLike, n: int, *, finite: bool) -> NDArray[np.
 
 
 def propensities(propensity: ArrayLike, n: int, labeled: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Propensities of the labeled rows; those of the others are not used."""
+    """Return the propensities of the labeled rows; those of the others are ignored."""
     e = vector("propensity", propensity, n, finite=False)
     e = e[labeled]
     bad = ~((e > TINY) & (e <= 1))

@@ -1,10 +1,10 @@
-"""Probabilities of the class, calibrated on labeled and unlabeled rows alone.
+"""Calibration of class probabilities with labeled and unlabeled rows.
 
-Shares of votes rank rows well, but are no probabilities. A calibrator maps scores to them. With
-negatives it would minimize the Brier score or the log-loss; both can be written as means over the
-positives and over the population, up to a constant:
+Fractions of votes rank rows well, but are not probabilities. A calibrator maps scores to
+probabilities. With labeled negatives it would minimize the Brier score or the log-loss. Up to a
+constant, both can be written in terms of means over the positives and over the population:
 
-* Brier: ``mean_U p² - 2 π mean_P p``, minimized over monotone maps by pooling neighbors
+* Brier score: ``mean_U p² - 2 π mean_P p``, minimized over monotone maps by isotonic regression
   ("isotonic");
 * log-loss: ``mean_U softplus(a s + b) - π mean_P (a s + b)``, minimized over ``a`` and ``b``
   ("sigmoid").
@@ -12,7 +12,6 @@ positives and over the population, up to a constant:
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, cast
 
@@ -30,8 +29,8 @@ from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
 from puforest._model_methods import ModelMethodsMixin
 from puforest._sample import PUSample, pu_sample
-from puforest._unwrap import known_prior, known_scenario
-from puforest.forest import BaseForest
+from puforest._unwrap import fit_record, known_prior, known_scenario, with_prior_given
+from puforest._warnings import warn
 from puforest.model_selection._cross_validation import asking_for
 from puforest.model_selection._out_of_bag import among
 from puforest.model_selection._split import pu_cv
@@ -40,38 +39,38 @@ __all__ = ["PUCalibratedClassifier"]
 
 Array = NDArray[np.float64]
 
-# Standard deviation of the slope before any data, in units of the spread of the scores. So wide
-# that it is felt only where labeled and unlabeled rows separate and the slope would be infinite.
+# Prior standard deviation of the slope, in units of the standard deviation of the scores. It only
+# matters if the labeled and the unlabeled rows are separable and the slope would be infinite.
 SLOPE_SCALE = 10.0
 
 
 class Calibrator(Protocol):
-    """A monotone map from scores to probabilities."""
+    """Monotone map from scores to probabilities."""
 
     def predict(self, score: Array) -> Array:
-        """Probabilities of scores."""
+        """Map scores to probabilities."""
 
 
 @dataclass(frozen=True)
 class Sigmoid:
-    """Platt's map."""
+    """Platt scaling."""
 
     slope: float
     intercept: float
 
     def predict(self, score: Array) -> Array:
-        """Probabilities of scores."""
+        """Map scores to probabilities."""
         return cast(Array, expit(self.slope * score + self.intercept))
 
 
 def fit_isotonic(score: Array, sample: PUSample, prior: float) -> Calibrator:
-    """The monotone map of least PU Brier score.
+    """Fit the monotone map with the smallest PU Brier score.
 
     With masses u and w of the population and of the positives at each score, it minimizes
     ``sum u p² - 2 sum w p = sum u (p - w/u)² + const``: isotonic regression of ``w / u`` with
-    weights ``u``. Labeled rows of case-control data have no u. Alone at their score they would
-    raise p without bound, so that in the optimum they are pooled with the next higher u; those
-    above all of U are pooled with the highest.
+    weights ``u``. Labeled rows of case-control data have u = 0. Alone at their score they would
+    increase p without bound, so at the optimum they are pooled with the next higher score of the
+    unlabeled rows, or with the highest one.
     """
     seen = sample.population > 0
     at, place = np.unique(score[seen], return_inverse=True)
@@ -83,7 +82,7 @@ def fit_isotonic(score: Array, sample: PUSample, prior: float) -> Calibrator:
 
 
 def fit_sigmoid(score: Array, sample: PUSample, prior: float) -> Calibrator:
-    """The sigmoid of least PU log-loss; convex, and finite by a wide normal prior on its slope."""
+    """Fit the sigmoid with the smallest PU log-loss, with a wide normal prior on its slope."""
     center = sample.of_population(score)
     spread = np.sqrt(sample.of_population((score - center) ** 2)) or 1.0
     z = (score - center) / spread
@@ -113,56 +112,69 @@ def fit_sigmoid(score: Array, sample: PUSample, prior: float) -> Calibrator:
 METHODS = {"isotonic": fit_isotonic, "sigmoid": fit_sigmoid}
 
 
-class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Probabilities of being positive, from labeled and unlabeled rows.
+@dataclass(frozen=True)
+class CalibrationRecord:
+    """Result of the fit of a `PUCalibratedClassifier`."""
 
-    scikit-learn's ``CalibratedClassifierCV`` on PU labels gives the probability of being
-    *labeled*. This class gives that of the class, by minimizing PU estimates of the Brier score or
-    the log-loss on rows that the estimator has not been fitted to.
+    estimator: Any
+    calibrator: Calibrator
+    method: str
+    prior: float
+    scenario: str
+
+
+class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Calibrated probabilities of the positive class, from labeled and unlabeled rows.
+
+    With PU labels, scikit-learn's ``CalibratedClassifierCV`` predicts the probability of being
+    *labeled*. This class predicts the probability of being positive, by minimizing PU estimates of
+    the Brier score or the log-loss on rows that the estimator was not fitted to.
 
     Parameters
     ----------
     estimator : estimator
-        Any classifier with ``decision_function`` or ``predict_proba``. For forests
-        ``voting="soft"`` with some ``min_samples_leaf`` gives the finest scores.
+        Classifier with ``decision_function`` or ``predict_proba``. For forests, ``voting="soft"``
+        with ``min_samples_leaf`` above 1 gives the finest scores.
     method : {"sigmoid", "isotonic"}, default="sigmoid"
-        "sigmoid" is a map with two parameters, "isotonic" any increasing one, which also follows
-        chance. On MNIST and Covertype with 1,000 labeled rows and soft votes the first was better
+        "sigmoid" fits a map with two parameters, "isotonic" any increasing map, which can overfit.
+        On MNIST and Covertype with 1,000 labeled rows and soft voting, "sigmoid" was better
         throughout: calibration errors of 0.017 to 0.023, against 0.018 to 0.036, and 0.026 to 0.111
-        without calibration (``benchmarks/results/calibration.md``). Try the second where many rows
-        are labeled, or where the scores are far from a sigmoid.
+        without calibration (``benchmarks/results/calibration.md``). Try "isotonic" if many rows are
+        labeled, or if the calibration curve is far from a sigmoid.
     cv : int, splitter, "oob" or "prefit", default=5
-        Where scores of unseen rows come from. "oob": the out-of-bag decisions of a forest with
-        ``oob_score=True``; one fit is enough, so this is the way for forests. A number or a
-        splitter of folds: from fits to the other folds (a number is `PUStratifiedKFold` with a
-        fixed seed); the final estimator is fitted to all rows. "prefit": from the estimator as it
-        was fitted before, which must not have been to the rows given here.
+        Source of the scores of held-out rows. "oob": the out-of-bag decision function of a forest
+        with ``oob_score=True``, which needs a single fit and is recommended for forests. An integer
+        or a splitter: cross-validation (an integer means `PUStratifiedKFold` with a fixed seed);
+        the final estimator is fitted to all rows. "prefit": the estimator is already fitted, to
+        rows other than those passed to ``fit``.
     prior : float or None, default=None
-        Share of positives in the population; None is that of the fitted estimator.
+        Class prior; None means that of the fitted estimator. If the estimator estimates its prior,
+        it does so once, on all rows.
     scenario : {"case-control", "single-training-set"} or None, default=None
-        How the rows came about; None is that of the estimator.
+        Sampling scheme of the data; None means that of the estimator.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        The two values of ``y``; the second one is the positive class.
+        Values of ``y``; the second one is the positive class.
     prior_ : float
-        The class prior in use.
+        Class prior.
     scenario_ : str
-        The scenario in use.
+        Scenario.
     estimator_ : estimator
-        The fitted estimator.
+        Fitted estimator.
     calibrator_ : object
-        The fitted map; its ``predict`` takes scores to probabilities.
+        Fitted map; its ``predict`` maps scores to probabilities.
     n_features_in_ : int
-        Number of features seen by the estimator, if it says so.
+        Number of features seen by the estimator. Only available if the estimator has it.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, likewise.
+        Names of the features. Only available if the estimator has them.
 
     Notes
     -----
-    Labeled rows that stand among the unlabeled ones again must not be learned from while their
-    copies are scored: use ``cv=PUStratifiedKFold(group_copies=True)`` for such data, not "oob".
+    If labeled rows also appear in the unlabeled set, use ``cv=PUStratifiedKFold(
+    group_copies=True)`` instead of "oob", so that no row is scored by a model that has seen its
+    duplicate.
 
     Examples
     --------
@@ -207,18 +219,18 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
         *,
         propensity: ArrayLike | None = None,
     ) -> Self:
-        """Fit the estimator, and the map from its scores to probabilities.
+        """Fit the estimator and the calibrator.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Training rows.
         y : array-like of shape (n_samples,)
-            Two values: the larger marks labeled positives, the smaller unlabeled rows.
+            Labels with two values: the larger marks labeled positives, the smaller unlabeled rows.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, for the estimator and the map.
+            Sample weights, for the estimator and the calibrator.
         propensity : array-like of shape (n_samples,), optional
-            Probability of each labeled row to be labeled, given that it is positive, for both.
+            Probability of each labeled row of being labeled, given that it is positive, for both.
 
         Returns
         -------
@@ -227,37 +239,34 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
         check.one_of("method", self.method, METHODS)
         check.refuse_masked(y, "y")
         with check.data_errors("y"):
-            y = column_or_1d(y, warn=True)
+            y = check.filled_labels(column_or_1d(y, warn=True))
         given = {"sample_weight": sample_weight, "propensity": propensity}
         params = {name: value for name, value in given.items() if value is not None}
         estimator, score = self._fitted_and_scores(X, y, params)
         scenario = self._scenario_of(estimator)
         sample = pu_sample(y, scenario=scenario, **given)
         prior = sample.class_prior(self._prior_of(estimator))
-        judged = np.isfinite(score)
-        if not judged.all():
-            sample, score = among(sample, judged), score[judged]
+        scored = np.isfinite(score)
+        if not scored.all():
+            sample, score = among(sample, scored), score[scored]
         if sample.of_positives(score) <= sample.of_population(score):
-            warnings.warn(
-                "labeled rows score no higher than others: the estimator has learned nothing, and "
-                f"all probabilities come out near the prior, {prior:g}",
-                stacklevel=3,  # the caller of fit
+            warn(
+                "labeled rows do not score higher than the others: the estimator has not learned "
+                f"anything, and all probabilities are close to the prior, {prior:g}"
             )
-        self.calibrator_ = METHODS[self.method](score, sample, prior)
-        self.estimator_ = estimator
-        self.classes_ = estimator.classes_
-        self.prior_ = prior
-        self.scenario_ = scenario
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(estimator, name):
-                setattr(self, name, getattr(estimator, name))
+        self._record = CalibrationRecord(
+            estimator=estimator,
+            calibrator=METHODS[self.method](score, sample, prior),
+            method=self.method,
+            prior=prior,
+            scenario=scenario,
+        )
         return self
 
     def _fitted_and_scores(
         self, X: check.MatrixLike, y: check.MatrixLike, params: dict[str, Any]
     ) -> tuple[Any, Array]:
-        """The estimator and a score for each row, nan where there is none."""
+        """Return the fitted estimator and the scores of all rows, nan for rows without one."""
         if isinstance(self.cv, str):
             check.one_of("cv", self.cv, ("oob", "prefit"))
         if self.cv == "prefit":
@@ -265,28 +274,32 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
             if not np.array_equal(self.estimator.classes_, np.unique(y)):
                 raise ValueError(
                     f"cv='prefit': y has the classes {np.unique(y).tolist()}, but the estimator "
-                    f"was fitted to {self.estimator.classes_.tolist()}: code both the same way"
+                    f"was fitted to {self.estimator.classes_.tolist()}: use the same labels"
                 )
             return self.estimator, _scores(self.estimator, X)
         fitted = clone(self.estimator).fit(X, y, **params)
         if self.cv == "oob":
-            _require_out_of_bag(fitted)
+            _refuse_without_out_of_bag(fitted)
             return fitted, fitted.oob_decision_function_
-        answers = cross_val_predict(
-            asking_for(self.estimator, params),
+        prior = known_prior(fitted)
+        estimator = clone(self.estimator)
+        if prior is not None:
+            estimator = with_prior_given(estimator, prior)
+        predictions = cross_val_predict(
+            asking_for(estimator, params),
             X,
             y,
             cv=pu_cv(self.cv),
             method=_method(fitted),
             params=params,
         )
-        return fitted, _as_score(answers)
+        return fitted, _as_score(predictions)
 
     def _scenario_of(self, estimator: Any) -> str:
         scenario = known_scenario(estimator) if self.scenario is None else self.scenario
         if scenario is None:
             raise ValueError(
-                f"scenario=None: {type(estimator).__name__} does not know one. Give "
+                f"scenario=None: {type(estimator).__name__} does not have a scenario. Pass "
                 "scenario='case-control' or scenario='single-training-set'."
             )
         return scenario
@@ -295,18 +308,18 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
         prior = known_prior(estimator) if self.prior is None else self.prior
         if prior is None:
             raise ValueError(
-                f"prior=None: {type(estimator).__name__} takes unlabeled rows for negatives, and "
-                "knows no share of positives among them. Give the prior, for example prior=0.3."
+                f"prior=None: {type(estimator).__name__} treats unlabeled rows as negatives and "
+                "has no class prior. Pass the prior, for example prior=0.3."
             )
         return prior
 
     def predict_proba(self, X: check.MatrixLike) -> Array:
-        """Calibrated probability of each class.
+        """Predict calibrated class probabilities.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Rows to predict.
 
         Returns
         -------
@@ -318,20 +331,68 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
         return np.column_stack([1 - positive, positive])
 
     def predict(self, X: check.MatrixLike) -> NDArray[Any]:
-        """Class of each row, in the coding of the `y` of the fit.
+        """Predict the class of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Rows to predict.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            ``classes_[1]`` where the probability is above one half, else ``classes_[0]``.
+            ``classes_[1]`` if the probability is above one half, else ``classes_[0]``.
         """
         positive = self.predict_proba(X)[:, 1] > 0.5
         return cast(NDArray[Any], self.classes_[positive.astype(np.intp)])
+
+    # Attributes of the fit
+
+    def _recorded(self, attribute: str) -> CalibrationRecord:
+        record = self.__dict__.get("_record")
+        if record is None:
+            raise AttributeError(
+                f"PUCalibratedClassifier has no attribute {attribute!r} before it is fitted"
+            )
+        return cast(CalibrationRecord, record)
+
+    @property
+    def estimator_(self) -> Any:
+        """Fitted estimator."""
+        return self._recorded("estimator_").estimator
+
+    @property
+    def calibrator_(self) -> Calibrator:
+        """Fitted map from scores to probabilities."""
+        return self._recorded("calibrator_").calibrator
+
+    @property
+    def prior_(self) -> float:
+        """Class prior."""
+        return self._recorded("prior_").prior
+
+    @property
+    def scenario_(self) -> str:
+        """Scenario."""
+        return self._recorded("scenario_").scenario
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Values of ``y``; the second one is the positive class."""
+        return cast(NDArray[Any], self._recorded("classes_").estimator.classes_)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features seen by the estimator."""
+        return int(self._recorded("n_features_in_").estimator.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the features."""
+        return cast(NDArray[Any], self._recorded("feature_names_in_").estimator.feature_names_in_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_record" in self.__dict__
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -344,22 +405,23 @@ def _method(estimator: Any) -> str:
     return "decision_function" if hasattr(estimator, "decision_function") else "predict_proba"
 
 
-def _as_score(answers: Array) -> Array:
-    return answers if answers.ndim == 1 else answers[:, 1]
+def _as_score(predictions: Array) -> Array:
+    return predictions if predictions.ndim == 1 else predictions[:, 1]
 
 
 def _scores(estimator: Any, X: check.MatrixLike) -> Array:
     return _as_score(getattr(estimator, _method(estimator))(X))
 
 
-def _require_out_of_bag(estimator: Any) -> None:
-    if not isinstance(estimator, BaseForest):
+def _refuse_without_out_of_bag(estimator: Any) -> None:
+    record = fit_record(estimator)
+    if record is None:
         raise TypeError(
-            f"cv='oob' needs a forest of puforest, got {type(estimator).__name__}: give a number "
-            "of folds, for example cv=5"
+            f"cv='oob' requires a forest of puforest, got {type(estimator).__name__}: pass a "
+            "number of folds, for example cv=5"
         )
-    if not estimator.oob_score:
+    if record.out_of_bag is None:
         raise ValueError(
-            "cv='oob' needs a forest with oob_score=True (and bootstrap=True, or max_labeled and "
-            "max_unlabeled), got oob_score=False"
+            "cv='oob' requires a forest with oob_score=True (and bootstrap=True, or max_labeled "
+            "and max_unlabeled)"
         )

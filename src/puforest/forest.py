@@ -1,9 +1,9 @@
-"""Forests."""
+"""Forests for positive and unlabeled data."""
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,34 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from puforest import _core
 from puforest import _validation as check
 from puforest._base import PUClassifier
-from puforest._docs import documented
-from puforest._progress import Progress
-from puforest.risk import classification_risk
-from puforest.scenario import GroupMasses
+from puforest._docs import documented_estimator
+from puforest._fit_record import OutOfBag, SamplingRecord
+from puforest._model_methods import ModelMethodsMixin
 from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
 
 __all__ = ["PUExtraTreesClassifier", "PURandomForestClassifier"]
 
 
-# What a tree of a forest shares with it.
-FITTED = (
-    "classes_",
-    "prior_",
-    "prior_estimate_",
-    "n_features_in_",
-    "feature_names_in_",
-    "_grown_for",
-    "_masses",
-)
-
-
 class BaseForest(PUClassifier):
-    """What many trees need beyond one: samples, threads, out-of-bag answers, warm starts."""
+    """Base of the forests: sampling of rows, threads, out-of-bag evaluation, warm starts."""
 
     _tree_class: type[PUDecisionTreeClassifier] | type[PUExtraTreeClassifier]
-    _seed: int
-    _sample: tuple[Any, ...]
-    _held_out: tuple[NDArray[np.float64], float] | None = None
 
     def __init__(
         self,
@@ -66,183 +50,91 @@ class BaseForest(PUClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _train_params(self, rows: check.Rows, n_features: int) -> _core.TrainParams:
-        params = super()._train_params(rows, n_features)
-        params.n_threads = self._n_threads()
-        replace = check.boolean("bootstrap", self.bootstrap)
-        labeled = check.number_of("max_labeled", self.max_labeled, rows.n_labeled, "labeled rows")
-        unlabeled = check.number_of(
-            "max_unlabeled", self.max_unlabeled, rows.n_unlabeled, "unlabeled rows"
-        )
-        every = self.max_labeled is None and self.max_unlabeled is None
-        together = replace and every and self.scenario == "single-training-set"
-        params.sampling = _core.Sampling(replace, together, labeled, unlabeled)
-        held_out = replace or labeled < rows.n_labeled or unlabeled < rows.n_unlabeled
-        if check.boolean("oob_score", self.oob_score) and not held_out:
-            raise ValueError(
-                "oob_score=True needs trees that do not see every row: set bootstrap=True, "
-                "max_labeled or max_unlabeled"
-            )
-        return params
-
-    def _continues(self) -> bool:
-        return check.boolean("warm_start", self.warm_start) and hasattr(self, "_forest")
-
-    def _grow(
-        self,
-        X: NDArray[Any],
-        rows: check.Rows,
-        masses: GroupMasses,
-        params: _core.TrainParams,
-    ) -> None:
-        n_trees = check.integer("n_estimators", self.n_estimators, 1)
-        grown = self._forest.n_trees if self._continues() else 0
-        if n_trees < grown:
-            raise ValueError(
-                f"n_estimators={n_trees} is less than the {grown} trees there are, and "
-                "warm_start=True only adds trees"
-            )
-        seed = self._seed if grown else self._draw_seed()
-        params.seed = seed
-        params.first_tree = grown
-        params.n_trees = n_trees - grown
-        sample = self._sample_sizes(rows)
-        if grown and self.oob_score and sample != self._sample:
-            raise ValueError(
-                "oob_score=True and warm_start=True: rows and their sampling must be those of the "
-                "first fit"
-            )
-        if params.n_trees > 0:
-            progress = Progress() if check.verbosity(self.verbose) else None
-            new = self._train(X, rows, params, progress)
-            if progress is not None:
-                progress.finish(params.n_trees)
-            self._forest = self._forest.followed_by(new) if grown else new
-        else:
-            warnings.warn(
-                f"warm_start=True: there are n_estimators={n_trees} trees already, none is added",
-                stacklevel=4,
-            )
-        self._seed = seed
-        self._sample = sample
-        self._held_out = self._judge_held_out(X, rows, params, masses) if self.oob_score else None
-
-    def _sample_sizes(self, rows: check.Rows) -> tuple[Any, ...]:
-        """What decides which rows a tree sees, the seed aside."""
-        asked = (self.scenario, self.bootstrap, self.max_labeled, self.max_unlabeled)
-        return (*asked, rows.n_labeled, rows.n_unlabeled)
-
-    def _judge_held_out(
-        self, X: NDArray[Any], rows: check.Rows, params: _core.TrainParams, masses: GroupMasses
-    ) -> tuple[NDArray[np.float64], float]:
-        """Out-of-bag decisions and their zero-one risk."""
-        share = self._forest.predictor(self.voting, X.dtype).mean_held_out(X, rows.native(), params)
-        judged, positive = np.isfinite(share[rows.order]), share[rows.order] > 0.5
-        n = rows.n_labeled
-
-        def positive_share(weight: NDArray[np.float64], part: slice) -> float:
-            among = weight * judged[part]
-            return float((among * positive[part]).sum() / among.sum())
-
-        decision = 2 * share - 1
-        if not (judged[:n].any() and judged[n:].any()):
-            warnings.warn(
-                "oob_risk_ is nan: no tree leaves out rows of both groups. Set bootstrap=True, or "
-                "max_labeled and max_unlabeled, to have one.",
-                stacklevel=5,
-            )
-            return decision, np.nan
-        if not judged.all():
-            warnings.warn(
-                f"oob_score=True: {np.count_nonzero(~judged)} rows were seen by every tree and "
-                "have no out-of-bag answer; more trees leave out more rows",
-                stacklevel=5,
-            )
-        labeled, unlabeled = slice(None, n), slice(n, None)
-        w_p = masses.labeled_p * positive_share(rows.positive_weight, labeled)
-        w_u = masses.labeled_u * positive_share(rows.labeled_weight, labeled)
-        w_u += masses.unlabeled_u * positive_share(rows.unlabeled_weight, unlabeled)
-        risk = classification_risk(w_p, w_u, prior=masses.labeled_p, risk=self.risk)
-        return decision, float(risk)
-
-    def with_prior(self, prior: float) -> Self:
-        other = super().with_prior(prior)
-        other._held_out = None
-        return other
-
     @property
     def oob_decision_function_(self) -> NDArray[np.float64]:
-        return self._out_of_bag()[0]
+        """Mean vote for each training row of the trees that were not grown on it."""
+        return self._out_of_bag("oob_decision_function_").decision_function
 
     @property
     def oob_risk_(self) -> float:
-        return self._out_of_bag()[1]
+        """Out-of-bag estimate of the zero-one risk."""
+        return self._out_of_bag("oob_risk_").risk
 
-    def _out_of_bag(self) -> tuple[NDArray[np.float64], float]:
-        if self._held_out is None:
+    @property
+    def oob_score_(self) -> float:
+        """Out-of-bag estimate of the accuracy, 1 - ``oob_risk_``."""
+        return 1 - self._out_of_bag("oob_score_").risk
+
+    def _out_of_bag(self, attribute: str) -> OutOfBag:
+        found = self._recorded(attribute).out_of_bag
+        if found is None:
             raise AttributeError(
-                f"out-of-bag answers are there after a fit of {type(self).__name__} with "
+                f"{attribute} is only available after a fit of {type(self).__name__} with "
                 "oob_score=True"
             )
-        return self._held_out
+        return found
 
     @property
     def estimators_(self) -> list[PUDecisionTreeClassifier | PUExtraTreeClassifier]:
-        """The trees as estimators; they are views, made anew at each access."""
+        """Trees as estimators: views that are created at each access."""
         check_is_fitted(self)
         names = set(self._tree_class().get_params())
         params = {k: v for k, v in self.get_params(deep=False).items() if k in names}
-        trees = []
-        for t in range(self._forest.n_trees):
-            tree = self._tree_class(**params)
-            for name in FITTED:
-                if hasattr(self, name):
-                    setattr(tree, name, getattr(self, name))
-            tree._forest = self._forest.tree(t)
-            trees.append(tree)
-        return trees
+        return [self._tree(t, params) for t in range(self._forest.n_trees)]
+
+    def _tree(
+        self, t: int, params: dict[str, Any]
+    ) -> PUDecisionTreeClassifier | PUExtraTreeClassifier:
+        tree = self._tree_class(**params)
+        tree._forest = self._forest.tree(t)
+        tree._record = replace(
+            self._record,
+            n_labeled=int(tree._forest.n_labeled[0]),
+            n_unlabeled=int(tree._forest.n_unlabeled[0]),
+            sampling=SamplingRecord(self._record.sampling.seed),
+            out_of_bag=None,
+        )
+        return tree
 
     def apply(self, X: check.MatrixLike) -> NDArray[np.int32]:
-        """Index of the leaf of each tree that each row falls into.
+        """Return the leaf that each row falls into in each tree.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Rows to pass through the trees.
 
         Returns
         -------
         ndarray of shape (n_samples, n_estimators)
+            Node indices, counted from the root of each tree.
         """
         return self._leaves(X)
 
     def decision_path(self, X: check.MatrixLike) -> tuple[sp.csr_array, NDArray[np.int64]]:
-        """Nodes that each row passes in each tree.
+        """Return the path of each row through each tree.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Rows to pass through the trees.
 
         Returns
         -------
         indicator : csr_array of shape (n_samples, n_nodes)
-            1 where the row passes the node; the nodes of all trees side by side.
+            1 for the nodes on the path of a row; the nodes of all trees are concatenated.
         n_nodes_ptr : ndarray of shape (n_estimators + 1,)
-            The nodes of tree ``t`` are the columns ``n_nodes_ptr[t]`` to ``n_nodes_ptr[t + 1]``.
+            The nodes of tree ``t`` are the columns ``n_nodes_ptr[t]:n_nodes_ptr[t + 1]``.
         """
         return self._decision_path(X), self._forest.offset
 
-    def _n_threads(self) -> int:
-        return check.threads(self.n_jobs)
 
+@documented_estimator
+class PURandomForestClassifier(ModelMethodsMixin, BaseForest):
+    """Random forest for positive and unlabeled data.
 
-@documented
-class PURandomForestClassifier(BaseForest):
-    """A random forest for positive and unlabeled data.
-
-    Each tree sees a bootstrap sample of the labeled and of the unlabeled rows, and takes the
-    best of all splits on a random choice of features at each node.
+    Each tree is grown on a bootstrap sample of the labeled and the unlabeled rows. At each node the
+    best split over a random subset of the features is chosen.
 
     Parameters
     ----------
@@ -255,7 +147,7 @@ class PURandomForestClassifier(BaseForest):
 
     See Also
     --------
-    PUExtraTreesClassifier : Random thresholds on all rows.
+    PUExtraTreesClassifier : Forest with random thresholds, grown on all rows.
 
     Examples
     --------
@@ -319,12 +211,12 @@ class PURandomForestClassifier(BaseForest):
         )
 
 
-@documented
-class PUExtraTreesClassifier(BaseForest):
-    """Extra trees for positive and unlabeled data: PU ET of the paper.
+@documented_estimator
+class PUExtraTreesClassifier(ModelMethodsMixin, BaseForest):
+    """Extra-trees for positive and unlabeled data: PU ET of the paper [1]_.
 
-    Each tree sees all rows (unless told otherwise), and takes the best of random splits on a
-    random choice of features at each node.
+    Each tree is grown on all rows by default. At each node the best of random thresholds over a
+    random subset of the features is chosen.
 
     Parameters
     ----------
@@ -337,12 +229,12 @@ class PUExtraTreesClassifier(BaseForest):
 
     See Also
     --------
-    PURandomForestClassifier : Optimal thresholds on bootstrap samples.
+    PURandomForestClassifier : Forest with optimal thresholds, grown on bootstrap samples.
 
     References
     ----------
-    Wilton, Koay, Ko, Xu and Ye: Positive-Unlabeled Learning using Random Forests via Recursive
-    Greedy Risk Minimization. NeurIPS 2022.
+    .. [1] Wilton, Koay, Ko, Xu and Ye. Positive-Unlabeled Learning using Random Forests via
+       Recursive Greedy Risk Minimization. NeurIPS 2022.
 
     Examples
     --------

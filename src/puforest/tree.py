@@ -1,4 +1,4 @@
-"""Single trees."""
+"""Single trees for positive and unlabeled data."""
 
 from __future__ import annotations
 
@@ -9,50 +9,52 @@ from numpy.typing import NDArray
 from puforest import _core
 from puforest import _validation as check
 from puforest._base import PUClassifier
-from puforest._docs import documented
+from puforest._docs import documented_estimator
+from puforest._model_methods import ModelMethodsMixin
 
 __all__ = ["PUDecisionTreeClassifier", "PUExtraTreeClassifier"]
 
 
 class SingleTree(PUClassifier):
-    """Answers that have one entry a row for a tree."""
+    """Base of the single trees."""
 
     def apply(self, X: check.MatrixLike) -> NDArray[np.int32]:
-        """Index of the leaf that each row falls into.
+        """Return the leaf that each row falls into.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Rows to pass through the tree.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            Node indices.
         """
         return self._leaves(X)[:, 0]
 
     def decision_path(self, X: check.MatrixLike) -> sp.csr_array:
-        """Nodes that each row passes on its way from the root to its leaf.
+        """Return the path of each row from the root to its leaf.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Rows to pass through the tree.
 
         Returns
         -------
         csr_array of shape (n_samples, n_nodes)
-            1 where the row passes the node.
+            1 for the nodes on the path of a row.
         """
         return self._decision_path(X)
 
 
-@documented
-class PUDecisionTreeClassifier(SingleTree):
-    """A tree of optimal splits for positive and unlabeled data.
+@documented_estimator
+class PUDecisionTreeClassifier(ModelMethodsMixin, SingleTree):
+    """Decision tree for positive and unlabeled data.
 
-    At each node all midpoints between neighboring values of the features tried are
-    candidates, and the one that reduces the risk most is taken.
+    At each node the midpoints between consecutive values of the features are the candidate
+    thresholds, and the split with the largest risk reduction is chosen.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ class PUDecisionTreeClassifier(SingleTree):
 
     See Also
     --------
-    PUExtraTreeClassifier : Tries random thresholds instead.
+    PUExtraTreeClassifier : Tree with random thresholds.
     PURandomForestClassifier : A forest of such trees.
 
     Examples
@@ -110,12 +112,12 @@ class PUDecisionTreeClassifier(SingleTree):
         )
 
 
-@documented
-class PUExtraTreeClassifier(SingleTree):
-    """A tree of random splits for positive and unlabeled data.
+@documented_estimator
+class PUExtraTreeClassifier(ModelMethodsMixin, SingleTree):
+    """Extremely randomized tree for positive and unlabeled data.
 
-    At each node random thresholds between the least and the greatest value there are
-    candidates, and the one that reduces the risk most is taken.
+    At each node random thresholds between the smallest and the largest value of each feature are
+    the candidates, and the split with the largest risk reduction is chosen.
 
     Parameters
     ----------
@@ -127,7 +129,7 @@ class PUExtraTreeClassifier(SingleTree):
 
     See Also
     --------
-    PUDecisionTreeClassifier : Tries all thresholds.
+    PUDecisionTreeClassifier : Tree that tries all thresholds.
     PUExtraTreesClassifier : A forest of such trees.
 
     Examples

@@ -148,7 +148,7 @@ class PUBaggingClassifier(PUBaseline):
         labeled, unlabeled = np.flatnonzero(sample.labeled), np.flatnonzero(~sample.labeled)
         n_draws = len(labeled)
         if self.sample_size is not None:
-            n_draws = check.count_or_share("sample_size", self.sample_size, len(unlabeled), 1)
+            n_draws = check.count_or_fraction("sample_size", self.sample_size, len(unlabeled), 1)
 
         def fitted(seed: int) -> tuple[Any, NDArray[np.intp], Array]:
             """A member, the unlabeled rows that it has to score, and its scores of them."""

@@ -146,8 +146,8 @@ class SpyTwoStepClassifier(PUBaseline):
         self, X: Any, labeled: NDArray[np.bool_], rng: np.random.RandomState
     ) -> NDArray[np.bool_]:
         """Unlabeled rows that score below nearly all spies."""
-        spy_share = check.share("spy_share", self.spy_share)
-        noise_share = check.share("noise_share", self.noise_share)
+        spy_share = check.fraction("spy_share", self.spy_share)
+        noise_share = check.fraction("noise_share", self.noise_share)
         known = np.flatnonzero(labeled)
         n_spies = math.ceil(spy_share * len(known))
         if n_spies >= len(known):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
-from puforest._base import VOTINGS, PUClassifier
+from puforest._base import PUClassifier
 from puforest._model import Forest
 from puforest.calibration import PUCalibratedClassifier
 
@@ -33,7 +33,7 @@ def fitted(model: Any, function: str) -> PUClassifier:
 
 def leaf_answers(model: PUClassifier) -> NDArray[np.float64]:
     """What each node of all trees would answer as a leaf: its vote, 0 or 1, or its posterior."""
-    return model._forest.answers(check.one_of("voting", model.voting, VOTINGS))
+    return model._forest.answers(check.one_of("voting", model.voting, check.VOTINGS))
 
 
 def single_tree(model: PUClassifier, tree: Any) -> Forest:

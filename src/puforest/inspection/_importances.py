@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
 from puforest._base import PUClassifier
-from puforest._matrix import validated
 from puforest._unwrap import without_names
 
 Array = NDArray[np.float64]
@@ -94,7 +93,7 @@ def read_once(estimator: Any, X: check.MatrixLike) -> tuple[Any, check.MatrixLik
     They would be compared at every prediction, in a second for 60,000 columns.
     """
     if isinstance(estimator, PUClassifier) and hasattr(X, "columns"):
-        return without_names(estimator), validated(estimator, X, reset=False)
+        return without_names(estimator), estimator._validated(X)
     return estimator, X
 
 
@@ -145,7 +144,7 @@ def importances(
     model = require_forest("forest", forest)
     check_is_fitted(model)
     check.boolean("normalized", normalized)
-    grown, trees = model._grown_for, model._forest
+    grown, trees = model._record, model._forest
     chosen = np.arange(trees.n_features)
     if top is not None:
         mean = trees.importances(grown.risk, grown.loss, normalized=normalized)

@@ -1,23 +1,23 @@
-"""Calibrated classifiers as JSON and arrays, beside the trees that they hold."""
+"""Conversion of calibrated classifiers to JSON and arrays, and back."""
 
 from __future__ import annotations
 
-import warnings
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from puforest import _validation as check
-from puforest._base import PUClassifier
-from puforest.io._estimator import BELOW_ONE, CLASSES
+from puforest._warnings import warn
+from puforest.io._estimator import BELOW_ONE, MODULES, estimator_class, is_known
 from puforest.io._fields import Fields, is_integer, shown
 from puforest.io._parameters import checked, plain, restored_parameters, stored_parameters
 from puforest.io._trees import require
 from puforest.scenario import SCENARIOS
 
-# By name: the class is imported only for files that have one.
-CALIBRATED = "puforest.calibration.PUCalibratedClassifier"
+# Imported by name when needed: it has a method `save`, and imports this package.
+MODULE, NAME = "puforest.calibration", "PUCalibratedClassifier"
 
 SCORES, PROBABILITIES = "calibrator_scores", "calibrator_probabilities"
 
@@ -25,25 +25,26 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def stored_calibration(model: Any, arrays: Arrays) -> dict[str, Any]:
-    """A fitted calibrated classifier, without the trees, as JSON; arrays go to `arrays`."""
-    for name in ("estimator", "estimator_"):
-        kind = type(getattr(model, name))
-        if kind not in CLASSES.values():
+    """Convert a fitted calibrated classifier, without the trees, and add arrays to `arrays`."""
+    record = model._record
+    for name, estimator in (("estimator", model.estimator), ("estimator_", record.estimator)):
+        if not is_known(estimator):
             raise TypeError(
                 f"model files hold calibrated trees and forests of puforest, but {name} is a "
-                f"{kind.__qualname__}: save such a model with joblib.dump"
+                f"{type(estimator).__qualname__}: save such a model with joblib.dump"
             )
     stored = {
         "method": model.method,
         "cv": _stored_folds(model.cv),
         "prior": plain("prior", model.prior),
         "scenario": plain("scenario", model.scenario),
-        "fitted_prior": float(model.prior_),
-        "fitted_scenario": model.scenario_,
+        "fitted_method": record.method,
+        "fitted_prior": float(record.prior),
+        "fitted_scenario": record.scenario,
         "estimator": None,
-        "calibrator": _stored_calibrator(model.calibrator_, arrays),
+        "calibrator": _stored_calibrator(record.calibrator, arrays),
     }
-    if model.estimator is not model.estimator_:
+    if model.estimator is not record.estimator:
         stored["estimator"] = {
             "class": type(model.estimator).__name__,
             "parameters": stored_parameters(model.estimator),
@@ -54,51 +55,47 @@ def stored_calibration(model: Any, arrays: Arrays) -> dict[str, Any]:
 def _stored_folds(cv: Any) -> Any:
     if cv is None or isinstance(cv, str) or check.is_integer(cv):
         return plain("cv", cv)
-    warnings.warn(
-        f"cv is a {type(cv).__name__}, which a model file does not keep: it is stored as None. The "
-        "loaded model answers the same, but a new fit of it takes 5 folds.",
-        stacklevel=4,
+    warn(
+        f"cv is a {type(cv).__name__}, which model files cannot store: it is saved as None. "
+        "Predictions of the loaded model are the same, but refitting it uses 5 folds."
     )
     return None
 
 
 def _stored_calibrator(calibrator: Any, arrays: Arrays) -> dict[str, float]:
-    from puforest.calibration import Sigmoid
-
-    if isinstance(calibrator, Sigmoid):
+    if isinstance(calibrator, import_module(MODULE).Sigmoid):
         return {"slope": calibrator.slope, "intercept": calibrator.intercept}
     arrays[SCORES] = calibrator.X_thresholds_
     arrays[PROBABILITIES] = calibrator.y_thresholds_
     return {}
 
 
-def restored_calibration(stored: Fields, arrays: Arrays, fitted: PUClassifier) -> Any:
-    """The calibrated classifier around its fitted estimator."""
-    from puforest.calibration import METHODS, PUCalibratedClassifier
+def restored_calibration(stored: Fields, arrays: Arrays, fitted: Any) -> Any:
+    """Restore the calibrated classifier around its fitted estimator."""
+    calibration = import_module(MODULE)
 
     template = stored.optional_fields("estimator")
     estimator = fitted
     if template is not None:
-        estimator_class = CLASSES[template.choice("class", CLASSES)]
-        params = restored_parameters(estimator_class, template.fields("parameters"))
+        kind = estimator_class(template.choice("class", MODULES))
+        params = restored_parameters(kind, template.fields("parameters"))
         template.finish()
-        estimator = estimator_class(**params)
+        estimator = kind(**params)
     scenario = stored.take("scenario")
-    model = PUCalibratedClassifier(
+    model = calibration.PUCalibratedClassifier(
         estimator,
-        method=stored.choice("method", METHODS),
+        method=stored.choice("method", calibration.METHODS),
         cv=_restored_folds(stored.take("cv")),
         prior=checked("prior", stored.take("prior")),
         scenario=None if scenario is None else checked("scenario", scenario),
     )
-    model.calibrator_ = _restored_calibrator(stored.fields("calibrator"), arrays)
-    model.estimator_ = fitted
-    model.classes_ = fitted.classes_
-    model.prior_ = stored.number("fitted_prior", check.TINY, BELOW_ONE)
-    model.scenario_ = stored.choice("fitted_scenario", SCENARIOS)
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(fitted, name):
-            setattr(model, name, getattr(fitted, name))
+    model._record = calibration.CalibrationRecord(
+        estimator=fitted,
+        calibrator=_restored_calibrator(stored.fields("calibrator"), arrays),
+        method=stored.choice("fitted_method", calibration.METHODS),
+        prior=stored.number("fitted_prior", check.TINY, BELOW_ONE),
+        scenario=stored.choice("fitted_scenario", SCENARIOS),
+    )
     stored.finish()
     return model
 
@@ -112,13 +109,11 @@ def _restored_folds(cv: Any) -> Any:
 def _restored_calibrator(stored: Fields, arrays: Arrays) -> Any:
     from sklearn.isotonic import IsotonicRegression
 
-    from puforest.calibration import Sigmoid
-
     score, probability = arrays.pop(SCORES, None), arrays.pop(PROBABILITIES, None)
     if score is None and probability is None:
         numbers = stored.numbers()
         require(set(numbers) == {"slope", "intercept"}, "a sigmoid is a slope and an intercept")
-        return Sigmoid(**numbers)
+        return import_module(MODULE).Sigmoid(**numbers)
     stored.finish()
     if score is None or probability is None or len(score) != len(probability) or not len(score):
         raise ValueError(f"{SCORES} and {PROBABILITIES} do not go together")

@@ -1,82 +1,91 @@
-"""Fitted trees and forests as JSON and arrays, and back."""
+"""Conversion of fitted trees and forests to JSON and arrays, and back."""
 
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from puforest import _validation as check
-from puforest._base import GrownFor, PUClassifier
-from puforest.forest import BaseForest, PUExtraTreesClassifier, PURandomForestClassifier
+from puforest._fit_record import FitRecord, OutOfBag, SamplingRecord
+from puforest._masses import GroupMasses
+from puforest._schema import FeatureSchema
 from puforest.io._fields import Fields
 from puforest.io._labels import restored_classes, restored_names, stored_classes, stored_names
 from puforest.io._parameters import checked, plain, restored_parameters, stored_parameters
 from puforest.io._trees import ARRAYS, MOST_FEATURES, checked_forest, require
 from puforest.prior import PriorEstimate
 from puforest.risk import LOSSES, RISKS
-from puforest.scenario import SCENARIOS, GroupMasses
-from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
+from puforest.scenario import SCENARIOS
 
 Arrays = dict[str, NDArray[Any]]
 
-CLASSES: dict[str, type[PUClassifier]] = {
-    c.__name__: c
-    for c in (
-        PUDecisionTreeClassifier,
-        PUExtraTreeClassifier,
-        PUExtraTreesClassifier,
-        PURandomForestClassifier,
-    )
+# Estimators that model files hold, and their modules. They are imported by name when needed: they
+# have a method `save`, and import this package.
+MODULES = {
+    "PUDecisionTreeClassifier": "puforest.tree",
+    "PUExtraTreeClassifier": "puforest.tree",
+    "PUExtraTreesClassifier": "puforest.forest",
+    "PURandomForestClassifier": "puforest.forest",
 }
 
-# What decides which rows a tree of a forest sees, in the order of `BaseForest._sample`.
-SAMPLING = ("scenario", "bootstrap", "max_labeled", "max_unlabeled")
+# Parameters that decide which rows each tree is grown on.
+SAMPLING = ("bootstrap", "max_labeled", "max_unlabeled")
 
 BELOW_ONE = math.nextafter(1, 0)
 
-# What best bin estimation looked at, by which fits estimate a prior: points of a curve, and where
-# on it the estimate is.
+# Evidence of best bin estimation, the method by which fits estimate the prior: points of a curve,
+# and the threshold at which the estimate was made.
 METHOD = "bbe"
 CURVE = ("thresholds", "quotient", "lower", "upper", "labeled_above", "unlabeled_above")
 CHOSEN = "chosen"
-EVIDENCE = "evidence."  # before the names of the arrays
+EVIDENCE = "evidence."  # prefix of the array names
 
 OUT_OF_BAG = "oob_decision_function"
 
 
-def stored_model(model: PUClassifier, arrays: Arrays) -> dict[str, Any]:
-    """A fitted estimator as JSON; its arrays go to `arrays`."""
-    forest = model._forest
-    arrays |= {name: getattr(forest, name) for name in ARRAYS}
-    if hasattr(model, "feature_names_in_"):
+def is_known(model: Any) -> bool:
+    """Whether model files hold estimators of this class."""
+    kind = type(model)
+    return MODULES.get(kind.__name__) == kind.__module__
+
+
+def estimator_class(name: str) -> Any:
+    """Import the class of an estimator."""
+    return getattr(import_module(MODULES[name]), name)
+
+
+def stored_model(model: Any, arrays: Arrays) -> dict[str, Any]:
+    """Convert a fitted tree or forest to JSON, and add its arrays to `arrays`."""
+    record: FitRecord = model._record
+    arrays |= {name: getattr(model._forest, name) for name in ARRAYS}
+    if record.schema.names is not None:
         arrays |= stored_names(model.feature_names_in_)
-    grown = model._grown_for
-    stored = {
+    return {
         "class": type(model).__name__,
         "parameters": stored_parameters(model),
-        "n_features": forest.n_features,
-        "classes": stored_classes(model.classes_),
-        "prior": float(model.prior_),
-        "grown_for": {"risk": grown.risk, "loss": grown.loss, "scenario": grown.scenario},
+        "n_features": record.schema.n_features,
+        "classes": stored_classes(record.classes),
+        "risk": record.risk,
+        "loss": record.loss,
+        "scenario": record.scenario,
+        "prior": record.prior,
+        "prior_is_given": record.prior_is_given,
+        "prior_estimate": _stored_estimate(record.prior_estimate, arrays),
         "masses": {
-            "labeled_u": float(model._masses.labeled_u),
-            "unlabeled_u": float(model._masses.unlabeled_u),
+            "labeled_u": float(record.masses.labeled_u),
+            "unlabeled_u": float(record.masses.unlabeled_u),
         },
-        "prior_estimate": _stored_estimate(getattr(model, "prior_estimate_", None), arrays),
+        "rows": {"labeled": record.n_labeled, "unlabeled": record.n_unlabeled},
+        "sampling": {
+            "seed": record.sampling.seed,
+            **{name: plain(name, getattr(record.sampling, name)) for name in SAMPLING},
+        },
+        "out_of_bag": _stored_out_of_bag(record.out_of_bag, arrays),
     }
-    if isinstance(model, BaseForest):
-        asked, rows = model._sample[: len(SAMPLING)], model._sample[len(SAMPLING) :]
-        sampling = {name: plain(name, v) for name, v in zip(SAMPLING, asked, strict=True)}
-        stored["sampling"] = {"seed": model._seed, **sampling}
-        stored["rows"] = {"labeled": rows[0], "unlabeled": rows[1]}
-        stored["out_of_bag"] = _stored_out_of_bag(model, arrays)
-    else:
-        root = {"labeled": forest.n_labeled[0], "unlabeled": forest.n_unlabeled[0]}
-        stored["rows"] = {name: int(n) for name, n in root.items()}
-    return stored
 
 
 def _stored_estimate(estimate: PriorEstimate | None, arrays: Arrays) -> dict[str, Any] | None:
@@ -97,53 +106,49 @@ def _stored_estimate(estimate: PriorEstimate | None, arrays: Arrays) -> dict[str
     }
 
 
-def _stored_out_of_bag(model: BaseForest, arrays: Arrays) -> dict[str, Any] | None:
-    if model._held_out is None:
+def _stored_out_of_bag(found: OutOfBag | None, arrays: Arrays) -> dict[str, Any] | None:
+    if found is None:
         return None
-    arrays[OUT_OF_BAG], risk = model._held_out
-    return {"risk": None if math.isnan(risk) else float(risk)}
+    arrays[OUT_OF_BAG] = found.decision_function
+    return {"risk": None if math.isnan(found.risk) else float(found.risk)}
 
 
-def restored_model(stored: Fields, arrays: Arrays) -> PUClassifier:
-    """The estimator, if everything about it is right; takes what it needs out of `arrays`."""
-    estimator_class = CLASSES[stored.choice("class", CLASSES)]
-    model = estimator_class(**restored_parameters(estimator_class, stored.fields("parameters")))
+def restored_model(stored: Fields, arrays: Arrays) -> Any:
+    """Restore the estimator after checking its fields; takes its arrays out of `arrays`."""
+    name = stored.choice("class", MODULES)
+    kind = estimator_class(name)
+    model = kind(**restored_parameters(kind, stored.fields("parameters")))
     n_features = stored.integer("n_features", 1, MOST_FEATURES)
     prior = stored.number("prior", check.TINY, BELOW_ONE)
-    model.n_features_in_ = n_features
-    model.classes_ = restored_classes(stored.fields("classes"))
-    model.prior_ = prior
-    model._grown_for = _restored_purpose(stored.fields("grown_for"), prior)
-    model._masses = _restored_masses(stored.fields("masses"), prior)
-    estimate = stored.optional_fields("prior_estimate")
-    if estimate is not None:
-        model.prior_estimate_ = _restored_estimate(estimate, arrays)
-    for name in ARRAYS:
-        require(name in arrays, f"it has no array {name!r}")
-    model._forest = checked_forest({name: arrays.pop(name) for name in ARRAYS}, n_features, prior)
+    for array in ARRAYS:
+        require(array in arrays, f"it has no array {array!r}")
+    forest = checked_forest({name: arrays.pop(name) for name in ARRAYS}, n_features, prior)
     names = restored_names(arrays, n_features)
-    if names is not None:
-        model.feature_names_in_ = names
     rows = stored.fields("rows")
-    n_rows = tuple(rows.integer(name, 1, check.MAX_UINT32) for name in ("labeled", "unlabeled"))
+    n_rows = [rows.integer(group, 1, check.MAX_UINT32) for group in ("labeled", "unlabeled")]
     rows.finish()
-    if isinstance(model, BaseForest):
-        _restore_sampling(model, stored.fields("sampling"), n_rows)
-        _restore_out_of_bag(model, stored.optional_fields("out_of_bag"), arrays)
-    else:
-        forest = model._forest
-        require(forest.n_trees == 1, f"a {estimator_class.__name__} has one tree")
-        root = (forest.n_labeled[0], forest.n_unlabeled[0])
+    estimate = stored.optional_fields("prior_estimate")
+    record = FitRecord(
+        classes=restored_classes(stored.fields("classes")),
+        schema=FeatureSchema(n_features, None if names is None else tuple(names.tolist())),
+        risk=stored.choice("risk", RISKS),
+        loss=stored.choice("loss", LOSSES),
+        scenario=stored.choice("scenario", SCENARIOS),
+        masses=_restored_masses(stored.fields("masses"), prior),
+        prior_is_given=stored.boolean("prior_is_given"),
+        prior_estimate=None if estimate is None else _restored_estimate(estimate, arrays),
+        n_labeled=n_rows[0],
+        n_unlabeled=n_rows[1],
+        sampling=_restored_sampling(stored.fields("sampling")),
+        out_of_bag=_restored_out_of_bag(stored.optional_fields("out_of_bag"), arrays),
+    )
+    if "n_estimators" not in model.get_params(deep=False):
+        require(forest.n_trees == 1, f"a {name} has one tree")
+        root = [int(forest.n_labeled[0]), int(forest.n_unlabeled[0])]
         require(n_rows == root, "rows are not those of the root")
     stored.finish()
+    model._record, model._forest = record, forest
     return model
-
-
-def _restored_purpose(stored: Fields, prior: float) -> GrownFor:
-    risk, loss = stored.choice("risk", RISKS), stored.choice("loss", LOSSES)
-    scenario = stored.choice("scenario", SCENARIOS)
-    stored.finish()
-    return GrownFor(risk, loss, scenario, prior)
 
 
 def _restored_masses(stored: Fields, prior: float) -> GroupMasses:
@@ -180,28 +185,30 @@ def _restored_evidence(stored: Fields, arrays: Arrays) -> dict[str, Any]:
         curve[name] = arrays.pop(key)
         require(curve[name].dtype == np.float64, f"array {key!r} is not of type float64")
     at = curve["thresholds"]
-    require(all(len(part) == len(at) for part in curve.values()), "evidence differs in length")
-    require(bool((at[:-1] < at[1:]).all()), "thresholds of the evidence do not ascend")
-    require(bool((at == numbers[CHOSEN]).any()), f"{CHOSEN!r} is no threshold of the evidence")
+    require(
+        all(len(part) == len(at) for part in curve.values()),
+        "the arrays of the evidence differ in length",
+    )
+    require(bool((at[:-1] < at[1:]).all()), "thresholds of the evidence are not increasing")
+    require(bool((at == numbers[CHOSEN]).any()), f"{CHOSEN!r} is not a threshold of the evidence")
     return curve | numbers
 
 
-def _restore_sampling(model: BaseForest, stored: Fields, n_rows: tuple[int, ...]) -> None:
-    model._seed = stored.integer("seed", 0, np.iinfo(np.int32).max)
-    asked = [checked(name, stored.take(name)) for name in SAMPLING]
+def _restored_sampling(stored: Fields) -> SamplingRecord:
+    seed = stored.integer("seed", 0, np.iinfo(np.int32).max)
+    sampling = SamplingRecord(seed, **{name: checked(name, stored.take(name)) for name in SAMPLING})
     stored.finish()
-    model._sample = (*asked, *n_rows)
+    return sampling
 
 
-def _restore_out_of_bag(model: BaseForest, stored: Fields | None, arrays: Arrays) -> None:
+def _restored_out_of_bag(stored: Fields | None, arrays: Arrays) -> OutOfBag | None:
     if stored is None:
-        return
+        return None
     risk = stored.optional_number("risk")
     stored.finish()
     require(OUT_OF_BAG in arrays, f"it has no array {OUT_OF_BAG!r}")
     decision = arrays.pop(OUT_OF_BAG)
     require(decision.dtype == np.float64, f"array {OUT_OF_BAG!r} is not of type float64")
-    judged = ~np.isnan(decision)
-    within = bool((np.abs(decision[judged]) <= 1).all())
-    require(within, f"{OUT_OF_BAG} is not between -1 and 1, or nan")
-    model._held_out = decision, math.nan if risk is None else risk
+    scored = decision[~np.isnan(decision)]
+    require(bool((np.abs(scored) <= 1).all()), f"{OUT_OF_BAG} is not between -1 and 1, or nan")
+    return OutOfBag(decision, math.nan if risk is None else risk)

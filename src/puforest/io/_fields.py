@@ -63,6 +63,13 @@ class Fields:
             )
         return int(value)
 
+    def boolean(self, key: str) -> bool:
+        """Take a boolean."""
+        value = self.take(key)
+        if not isinstance(value, bool):
+            raise ValueError(f"{self._name}.{key} is {shown(value)}, not true or false")
+        return value
+
     def integers(self, key: str, length: int) -> list[int]:
         """A list of `length` whole numbers, none negative."""
         value = self.take(key)

@@ -1,4 +1,4 @@
-"""Models to files and back."""
+"""Saving and loading of models."""
 
 from __future__ import annotations
 
@@ -12,32 +12,31 @@ from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
 from puforest._atomic_write import require_place
-from puforest._base import PUClassifier
+from puforest.io import _calibrated as calibrated
 from puforest.io import _container as container
-from puforest.io._calibrated import CALIBRATED, restored_calibration, stored_calibration
-from puforest.io._estimator import CLASSES, restored_model, stored_model
+from puforest.io._estimator import is_known, restored_model, stored_model
 from puforest.io._fields import Fields, shown
 
 FORMAT_VERSION = 1
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
-    """Save a fitted model to a file that holds numbers and texts, and no code.
+    """Save a fitted model to a file of numbers and strings, without code.
 
-    The file is written beside its place and moved there when complete, so that a reader finds the
-    old model or the new one. Loaded by `load_model`, the model gives the same answers, bit for bit.
+    The file is written atomically. The model that `load_model` returns makes the same predictions,
+    bit for bit.
 
     Parameters
     ----------
     model : estimator
-        A fitted tree or forest of puforest, or a `PUCalibratedClassifier` around one.
+        Fitted tree or forest of puforest, or a `PUCalibratedClassifier` of one.
     path : str or path-like
-        The file, by custom with the suffix ``.puf``.
+        File to write, by convention with the suffix ``.puf``.
 
     Notes
     -----
-    A ``random_state`` that is a generator, and a ``cv`` that is a splitter, are stored as None,
-    with a warning. Requests for metadata routing are not stored.
+    A ``random_state`` that is a RandomState instance, and a ``cv`` that is a splitter, are saved as
+    None, with a warning. Metadata routing requests are not saved.
 
     Examples
     --------
@@ -52,21 +51,21 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     ...     load_model(Path(folder) / "tree.puf").predict([[0.15], [0.8]])
     array([0, 1])
     """
-    kind = f"{type(model).__module__}.{type(model).__qualname__}"
-    calibrated = kind == CALIBRATED
-    if not calibrated and type(model) not in CLASSES.values():
+    kind = type(model)
+    is_calibrated = (kind.__module__, kind.__name__) == (calibrated.MODULE, calibrated.NAME)
+    if not is_calibrated and not is_known(model):
         raise TypeError(
-            f"model files hold trees and forests of puforest, calibrated or not, got {kind}: save "
-            "other objects with joblib.dump"
+            "model files hold trees and forests of puforest, calibrated or not, got "
+            f"{kind.__module__}.{kind.__qualname__}: save other objects with joblib.dump"
         )
     check_is_fitted(model)
     require_place(Path(path))
     arrays: container.Arrays = {}
-    calibration = stored_calibration(model, arrays) if calibrated else None
+    calibration = calibrated.stored_calibration(model, arrays) if is_calibrated else None
     header = {
         "format_version": FORMAT_VERSION,
         "puforest_version": version("puforest"),
-        "model": stored_model(model.estimator_ if calibrated else model, arrays),
+        "model": stored_model(model.estimator_ if is_calibrated else model, arrays),
         "calibration": calibration,
     }
     try:
@@ -78,36 +77,36 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load_model(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
-    """Load a model that `save_model` has saved.
+    """Load a model from a file written by `save_model`.
 
-    Nothing in the file is run, and all of it is checked before it is used: files from anywhere can
-    be loaded. One that is damaged or made up is refused.
+    Loading executes nothing from the file, and checks all of it before use, so files from
+    untrusted sources can be loaded. Damaged and malicious files are refused.
 
     Parameters
     ----------
     path : str or path-like
-        The file.
+        File to read.
     mmap : bool, default=False
-        Map the file into memory instead of reading it. Loading a large model is then faster, and
-        processes that load the same file share its memory. As long as the model is in use, the
-        file must not be truncated or changed in place: the process would crash (``SIGBUS``) or
-        predict from other trees. Replacing the file by `save_model` or ``mv`` is safe.
+        Whether to memory-map the file instead of reading it. Large models then load faster, and
+        processes that load the same file share its memory. While the model is in use, the file
+        must not be truncated or modified in place: the process would crash (``SIGBUS``) or predict
+        from other trees. Replacing the file with `save_model` or ``mv`` is safe.
 
     Returns
     -------
     estimator
-        A fitted model of the class that was saved.
+        Fitted model of the class that was saved.
 
     Raises
     ------
     ValueError
-        If the file is not a model; the message says what is wrong with it.
+        If the file is not a valid model; the message says why.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
 
     See Also
     --------
-    save_model : Has an example.
+    save_model : Save a model, with an example.
     """
     path = Path(path)
     check.boolean("mmap", mmap)
@@ -119,23 +118,23 @@ def load_model(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
 
 
 def _restored(header: Any, arrays: container.Arrays) -> Any:
-    """The model of a header and arrays, if all of them are right and none is left over."""
+    """Restore a model from its header and arrays, after checking that all of them are used."""
     stored = Fields("its header", header)
-    _require_known_version(stored.integer("format_version", 1, 2**31))
+    _refuse_unknown_version(stored.integer("format_version", 1, 2**31))
     stored.text("puforest_version")
-    model: PUClassifier | Any = restored_model(stored.fields("model"), arrays)
+    model = restored_model(stored.fields("model"), arrays)
     calibration = stored.optional_fields("calibration")
     if calibration is not None:
-        model = restored_calibration(calibration, arrays, model)
+        model = calibrated.restored_calibration(calibration, arrays, model)
     stored.finish()
     if arrays:
         raise ValueError(f"it has the unknown array {shown(next(iter(arrays)))}")
     return model
 
 
-def _require_known_version(found: int) -> None:
+def _refuse_unknown_version(found: int) -> None:
     if found > FORMAT_VERSION:
         raise ValueError(
-            f"it has version {found} of the format, and this puforest reads versions up to "
-            f"{FORMAT_VERSION}: update puforest"
+            f"it has format version {found}, and this version of puforest reads versions up to "
+            f"{FORMAT_VERSION}: upgrade puforest"
         )

@@ -1,9 +1,8 @@
-"""Parameters of the estimators as JSON, checked as a fit would check them."""
+"""Conversion of the parameters of estimators to JSON, and back."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
@@ -11,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from puforest import _validation as check
-from puforest._base import VOTINGS
+from puforest._warnings import warn
 from puforest.io._fields import Fields, is_integer
 from puforest.risk import LOSSES, RISKS
 from puforest.scenario import SCENARIOS
 
-MANY = check.MAX_UINT32  # numbers of rows and features that no parameter exceeds
+MANY = check.MAX_UINT32  # rows or features, more than any parameter asks for
 
 
 def _seed(value: Any) -> None:
@@ -24,18 +23,18 @@ def _seed(value: Any) -> None:
         raise ValueError(f"random_state must be None or from 0 to 2^32 - 1, got {value!r}")
 
 
-# By name, what refuses a value that a fit would refuse on any data.
+# Checks by parameter name, which refuse values that ``fit`` would refuse for any data.
 CHECKS: dict[str, Callable[[Any], Any]] = {
     "prior": check.class_prior,
     "scenario": lambda v: check.one_of("scenario", v, SCENARIOS),
     "risk": lambda v: check.one_of("risk", v, RISKS),
     "loss": lambda v: check.one_of("loss", v, LOSSES),
-    "voting": lambda v: check.one_of("voting", v, VOTINGS),
+    "voting": lambda v: check.one_of("voting", v, check.VOTINGS),
     "max_features": lambda v: check.features_to_draw(v, MANY),
     "n_thresholds": lambda v: check.integer("n_thresholds", v, 1),
     "max_depth": lambda v: check.optional_integer("max_depth", v, 1, 0),
-    "min_samples_split": lambda v: check.count_or_share("min_samples_split", v, MANY, 2),
-    "min_samples_leaf": lambda v: check.count_or_share("min_samples_leaf", v, MANY, 1),
+    "min_samples_split": lambda v: check.count_or_fraction("min_samples_split", v, MANY, 2),
+    "min_samples_leaf": lambda v: check.count_or_fraction("min_samples_leaf", v, MANY, 1),
     "min_risk_reduction": check.least_reduction,
     "max_leaf_nodes": lambda v: check.optional_integer("max_leaf_nodes", v, 2, 0),
     "n_estimators": lambda v: check.integer("n_estimators", v, 1),
@@ -51,7 +50,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
 
 
 def plain(name: str, value: Any) -> Any:
-    """A parameter as JSON knows it; numbers of any kind as whole or real ones."""
+    """Convert the value of a parameter to JSON."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, np.bool_):
@@ -61,26 +60,24 @@ def plain(name: str, value: Any) -> Any:
     if isinstance(value, Real):
         number = float(value)
         return number if math.isfinite(number) else {"float": str(number)}
-    raise TypeError(
-        f"{name}={value!r} cannot be stored in a model file, which holds numbers, texts and None"
-    )
+    raise TypeError(f"{name}={value!r} cannot be saved: model files hold numbers, strings and None")
 
 
 def stored_parameters(model: Any) -> dict[str, Any]:
-    """The parameters of an estimator; a generator in use has no place in a file."""
+    """Convert the parameters of an estimator to JSON."""
     params = model.get_params(deep=False)
     if isinstance(params["random_state"], np.random.RandomState):
-        warnings.warn(
-            "random_state is a RandomState, whose state a model file does not keep: it is stored "
-            "as None. The loaded model answers the same, but a new fit of it draws anew.",
-            stacklevel=4,
+        warn(
+            "random_state is a RandomState instance, which model files cannot store: it is saved "
+            "as None. Predictions of the loaded model are the same, but refitting it uses another "
+            "seed."
         )
         params["random_state"] = None
     return {name: plain(name, value) for name, value in params.items()}
 
 
 def restored(value: Any) -> Any:
-    """The opposite of `plain`."""
+    """Invert `plain`."""
     if not isinstance(value, dict):
         return value
     number = Fields("a parameter", value)
@@ -90,7 +87,7 @@ def restored(value: Any) -> Any:
 
 
 def checked(name: str, value: Any) -> Any:
-    """A parameter from a file, if a fit would take it."""
+    """Read a parameter, refusing values that ``fit`` would refuse."""
     value = restored(value)
     if isinstance(value, list):
         raise ValueError(f"parameter {name} is a list")
@@ -102,7 +99,7 @@ def checked(name: str, value: Any) -> Any:
 
 
 def restored_parameters(estimator_class: Any, stored: Fields) -> dict[str, Any]:
-    """Parameters for the constructor: all that it has, and no others."""
+    """Read the parameters of the constructor, all of them and no others."""
     params = {name: stored.take(name) for name in estimator_class().get_params(deep=False)}
     stored.finish()
     return {name: checked(name, value) for name, value in params.items()}

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 # Written out, so that what is trusted is what was read here.
 TRUSTED = (
-    "puforest._base.GrownFor",
+    "puforest._fit_record.FitRecord",
+    "puforest._fit_record.OutOfBag",
+    "puforest._fit_record.SamplingRecord",
+    "puforest._masses.GroupMasses",
     "puforest._model.Forest",
+    "puforest._schema.FeatureSchema",
+    "puforest.calibration.CalibrationRecord",
     "puforest.calibration.PUCalibratedClassifier",
     "puforest.calibration.Sigmoid",
     "puforest.forest.PUExtraTreesClassifier",
     "puforest.forest.PURandomForestClassifier",
     "puforest.prior._base.PriorEstimate",
-    "puforest.scenario.GroupMasses",
     "puforest.tree.PUDecisionTreeClassifier",
     "puforest.tree.PUExtraTreeClassifier",
 )

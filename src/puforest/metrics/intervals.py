@@ -70,7 +70,7 @@ class IntervalSettings:
     def __post_init__(self) -> None:
         check.one_of("method", self.method, METHODS)
         check.integer("n_resamples", self.n_resamples, 2)
-        check.share("confidence", self.confidence)
+        check.fraction("confidence", self.confidence)
 
     def priors(self, rows: Judged) -> list[float]:
         """The prior, and the ends of its own interval."""

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from puforest import _validation as check
 from puforest._duplicate_rows import labeled_duplicates
 from puforest._sample import PUSample, pu_sample
-from puforest.forest import BaseForest
 from puforest.risk import LOSSES, loss_value
 
 __all__ = ["OutOfBagRisk", "oob_risk"]
@@ -39,7 +38,7 @@ class OutOfBagRisk:
 
 
 def oob_risk(
-    forest: BaseForest,
+    forest: Any,
     y: ArrayLike,
     *,
     X: check.MatrixLike | None = None,
@@ -95,7 +94,7 @@ def oob_risk(
     (True, True)
     """
     decision = forest.oob_decision_function_
-    chosen = forest.risk if risk is None else risk
+    chosen = forest._record.risk if risk is None else risk
     check.one_of("loss", loss, LOSSES)
     if chosen == "pn":
         raise ValueError(
@@ -105,7 +104,7 @@ def oob_risk(
     check.one_of("risk", chosen, ("nnpu", "upu"))
     sample = pu_sample(
         y,
-        scenario=forest.scenario if scenario is None else scenario,
+        scenario=forest._record.scenario if scenario is None else scenario,
         sample_weight=sample_weight,
         propensity=propensity,
     )

@@ -121,14 +121,14 @@ def prior_sensitivity(
         raise ValueError("sample_weight and propensity are only used with y: give y too")
     sample = None
     if y is not None:
-        if estimator.risk == "pn":
+        if estimator._record.is_supervised:
             raise ValueError(
                 "risk='pn' takes the rows as fully labeled: leave y out, and compare predictions "
                 "with it by scikit-learn's metrics"
             )
         sample = pu_sample(
             y,
-            scenario=estimator.scenario if scenario is None else scenario,
+            scenario=estimator._record.scenario if scenario is None else scenario,
             sample_weight=sample_weight,
             propensity=propensity,
         )
@@ -172,7 +172,7 @@ def _metrics(prior: Array, r: Array, q: Array) -> dict[str, Array]:
 def _grid(estimator: PUClassifier, priors: ArrayLike | None, sample: PUSample | None) -> Array:
     if priors is None:
         grid = np.arange(1, 20) / 20
-        least = estimator._masses.labeled_u if estimator.risk != "pn" else 0.0
+        least = estimator._record.masses.labeled_u if not estimator._record.is_supervised else 0.0
         return grid[grid >= max(least, 0.0 if sample is None else sample.least_prior)]
     grid = np.unique(check.vector("priors", priors, np.size(priors), finite=True))
     if len(grid) == 0:

@@ -69,7 +69,7 @@ def _draw(
     random_state: int | np.random.RandomState | None,
 ) -> None:
     """The curve and a band from the bootstrap, at each point of the grid."""
-    check.share("confidence", confidence)
+    check.fraction("confidence", confidence)
     at = thresholds(rows.sample, rows.values)
     if check.integer("n_resamples", n_resamples, 0) > 0:
         drawn = np.array(

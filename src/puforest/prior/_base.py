@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
 from puforest._matrix import validated
+from puforest._training_rows import TrainingRows, training_rows
 from puforest.scenario import SCENARIOS
 
 Array = NDArray[np.float64]
@@ -132,15 +133,15 @@ class PriorEstimator(BaseEstimator):
         self
         """
         check.one_of("scenario", self.scenario, SCENARIOS)
-        check.share("confidence", self.confidence)
+        check.fraction("confidence", self.confidence)
         X, y = validated(self, X, y=y)
-        rows = self._rows(X, check.training_rows(y, sample_weight, None, risk="nnpu"))
+        rows = self._rows(X, training_rows(y, sample_weight, None, risk="nnpu"))
         self.estimate_ = self._as_estimate(rows, self._share(rows))
         self.prior_ = self.estimate_.value
         self.interval_ = self.estimate_.interval
         return self
 
-    def _rows(self, X: NDArray[Any], given: check.Rows) -> Rows:
+    def _rows(self, X: NDArray[Any], given: TrainingRows) -> Rows:
         """Rows that weigh something, of each kind up to a number."""
         for name, n in (("labeled", given.n_labeled), ("unlabeled", given.n_unlabeled)):
             if n < 2:

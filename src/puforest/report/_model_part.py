@@ -180,8 +180,8 @@ def model_part(subject: Subject) -> dict[str, Any]:
         "labeled": int(forest.n_labeled[0]),
         "unlabeled": int(forest.n_unlabeled[0]),
         "scenario": subject.scenario,
-        "risk": model._grown_for.risk,
-        "loss": model._grown_for.loss,
+        "risk": model._record.risk,
+        "loss": model._record.loss,
         "hard_votes": model.voting == "hard" and not subject.calibrated,
     }
     if hasattr(model, "oob_risk_"):

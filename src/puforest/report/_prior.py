@@ -96,7 +96,7 @@ def _priors(
         low, high = min(low, estimate.interval[0]), max(high, estimate.interval[1])
     least = max(
         max(
-            model._masses.labeled_u,
+            model._record.masses.labeled_u,
             pu_sample(rows.y[test], scenario=rows.sample.scenario, **rows.of(test)).least_prior,
         )
         for model, test in scored.parts

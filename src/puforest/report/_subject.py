@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class Subject:
 
     @property
     def scenario(self) -> str:
-        return str(self.model.scenario_ if self.calibrated else self.forest._grown_for.scenario)
+        return str(self.model.scenario_ if self.calibrated else self.forest._record.scenario)
 
     @property
     def layers(self) -> list[Any]:
@@ -87,6 +88,6 @@ def subject_of(model: Any) -> Subject:
     plain = without_names(forest)
     if forest is model:
         return Subject(plain, plain)
-    calibrated = without_names(model)
-    calibrated.estimator_ = plain
+    calibrated = copy.copy(model)
+    calibrated._record = replace(model._record, estimator=plain)
     return Subject(calibrated, plain)

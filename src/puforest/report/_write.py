@@ -150,7 +150,7 @@ def _judging_rows(
         return None
     if X is None:
         raise ValueError("y was given without X: give the rows too, or neither")
-    if subject.forest._grown_for.risk == "pn":
+    if subject.forest._record.is_supervised:
         raise ValueError(
             "risk='pn' takes the rows as fully labeled: leave y out, and judge predictions by "
             "scikit-learn's metrics"

@@ -138,7 +138,6 @@ class PUNeuralClassifier(PUBaseline):
                 scenario=self.scenario,
                 n_jobs=self.n_jobs,
                 random_state=self.random_state,
-                stacklevel=5,  # the caller of fit
             )
             prior = self.prior_estimate_.value
         return table.astype(np.float32, copy=False), sample, prior
@@ -147,7 +146,7 @@ class PUNeuralClassifier(PUBaseline):
         self, X: NDArray[Any], sample: PUSample, prior: float, seed: int
     ) -> tuple[NDArray[np.intp], HeldOut]:
         """Rows to learn from, and rows to judge by."""
-        share = check.share("validation_fraction", self.validation_fraction)
+        share = check.fraction("validation_fraction", self.validation_fraction)
         split = PUShuffleSplit(1, test_size=share, random_state=seed)
         learned, judged = next(split.split(X, sample.labeled))
         return learned, HeldOut(self._tensor(X[judged]), self._part(sample, judged), prior)

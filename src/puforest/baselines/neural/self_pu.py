@@ -172,7 +172,7 @@ class SelfPUClassifier(PUNeuralClassifier):
         from puforest.baselines.neural._risk import PURisk
         from puforest.baselines.neural._self_pu_training import SelfPUTraining
 
-        first, second = (check.share("trusted_share", share) for share in self.trusted_share)
+        first, second = (check.fraction("trusted_share", share) for share in self.trusted_share)
         torch.manual_seed(seed)
         make = architecture(self.architecture)
         return SelfPUTraining(
@@ -194,7 +194,7 @@ class SelfPUClassifier(PUNeuralClassifier):
             trusted_share=(first, second),
             consistency=non_negative("consistency", self.consistency),
             mutual=non_negative("mutual", self.mutual),
-            ema_decay=check.share("ema_decay", self.ema_decay),
+            ema_decay=check.fraction("ema_decay", self.ema_decay),
             seed=seed,
         )
 

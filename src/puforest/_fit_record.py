@@ -1,0 +1,117 @@
+"""Record of a fit: everything it decided and learned about the data, apart from the trees.
+
+Parameters of an estimator can be changed after the fit; the record cannot. Whoever needs to know
+what a model was fitted for, from the scorers to the report and the model files, reads it here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puforest._masses import GroupMasses
+from puforest._schema import FeatureSchema
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from puforest.prior import PriorEstimate
+
+
+@dataclass(frozen=True)
+class SamplingRecord:
+    """Parameters that decide which rows each tree is grown on."""
+
+    seed: int
+    bootstrap: bool = False
+    max_labeled: int | float | None = None
+    max_unlabeled: int | float | None = None
+
+
+@dataclass(frozen=True)
+class OutOfBag:
+    """Out-of-bag evaluation of a forest on its training rows.
+
+    Attributes
+    ----------
+    decision_function : ndarray of shape (n_samples,)
+        Mean vote of the trees that were not grown on the row; nan if there is none.
+    risk : float
+        Estimated zero-one risk; nan if it cannot be estimated.
+    """
+
+    decision_function: NDArray[np.float64]
+    risk: float
+
+
+@dataclass(frozen=True, eq=False)
+class FitRecord:
+    """Settings and data of a fit.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (2,)
+        Values of ``y``; the second one is the positive class.
+    schema : FeatureSchema
+        Columns of ``X``.
+    risk, loss, scenario : str
+        Parameters of the fit.
+    masses : GroupMasses
+        Masses of the labeled and the unlabeled rows, and with them the class prior.
+    prior_is_given : bool
+        Whether the prior is a parameter of the fit, rather than derived from the data.
+    prior_estimate : PriorEstimate or None
+        Estimate that the prior comes from, if it was estimated.
+    n_labeled, n_unlabeled : int
+        Number of rows of the fit.
+    sampling : SamplingRecord
+        Rows that each tree is grown on.
+    out_of_bag : OutOfBag or None
+        Evaluation with ``oob_score=True``.
+    """
+
+    classes: NDArray[Any]
+    schema: FeatureSchema
+    risk: str
+    loss: str
+    scenario: str
+    masses: GroupMasses
+    prior_is_given: bool
+    prior_estimate: PriorEstimate | None
+    n_labeled: int
+    n_unlabeled: int
+    sampling: SamplingRecord
+    out_of_bag: OutOfBag | None = None
+
+    @property
+    def prior(self) -> float:
+        """Class prior."""
+        return self.masses.labeled_p
+
+    @property
+    def is_supervised(self) -> bool:
+        """Whether the unlabeled rows were negatives (``risk="pn"``)."""
+        return self.risk == "pn"
+
+    def refuse_other_target(self, new: FitRecord) -> None:
+        """Refuse to add trees to a forest that were grown for something else."""
+        for name in ("risk", "loss", "scenario", "prior"):
+            old, other = getattr(self, name), getattr(new, name)
+            if old != other:
+                raise ValueError(
+                    f"warm_start=True adds to trees grown with {name}={old!r}, but now "
+                    f"{name}={other!r}: fit a new forest"
+                )
+        if not np.array_equal(self.classes, new.classes):
+            raise ValueError(
+                f"warm_start=True adds to trees grown for the classes {self.classes.tolist()} of "
+                f"y, but now they are {new.classes.tolist()}: fit a new forest"
+            )
+
+    def samples_like(self, new: FitRecord) -> bool:
+        """Whether trees of both fits are grown on the same rows."""
+        names = ("scenario", "sampling", "n_labeled", "n_unlabeled")
+        return all(getattr(self, name) == getattr(new, name) for name in names)

@@ -1,0 +1,139 @@
+"""Masses of the labeled and the unlabeled rows in each scenario.
+
+Every row has two weights, and the masses of a node are their sums over its rows:
+
+===================  ====================  ==================  ================
+scenario             labeled row          unlabeled row      known negative
+===================  ====================  ==================  ================
+case-control         (π / n_p, 0)          (0, 1 / n_u)
+single-training-set  (π / n_p, 1 / n)      (0, 1 / n)
+PN                   (π / n_p, π / n_p)                        (0, (1-π) / n_n)
+===================  ====================  ==================  ================
+
+With sample weights, the counts are sums of weights. The propensity of a labeled row, its
+probability of being labeled given that it is positive, divides its first weight. Within a group the
+weights are known up to a factor, so three totals are sufficient: `GroupMasses`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puforest import _validation as check
+
+
+@dataclass(frozen=True)
+class GroupMasses:
+    """Masses of the labeled and the unlabeled rows.
+
+    Attributes
+    ----------
+    labeled_p : float
+        Positive mass of the labeled rows: the class prior.
+    labeled_u : float
+        Fraction of the population that the labeled rows represent.
+    unlabeled_u : float
+        Fraction that the unlabeled rows (with ``risk="pn"``: the negatives) represent.
+    """
+
+    labeled_p: float
+    labeled_u: float
+    unlabeled_u: float
+
+
+def group_masses(
+    *,
+    risk: str,
+    scenario: str,
+    prior: float | None,
+    labeled: NDArray[np.float64],
+    unlabeled: NDArray[np.float64],
+    propensity: NDArray[np.float64] | None = None,
+) -> GroupMasses:
+    """Compute the masses of the two groups of rows.
+
+    Parameters
+    ----------
+    risk : {"nnpu", "upu", "pn"}
+        Risk estimator; "pn" treats the unlabeled rows as negatives.
+    scenario : {"case-control", "single-training-set"}
+        Sampling scheme of the rows.
+    prior : float or None
+        Class prior. If None, use the class frequency with ``risk="pn"``, and otherwise the sum of
+        the inverse propensities.
+    labeled, unlabeled : ndarray
+        Sample weights of each group.
+    propensity : ndarray, optional
+        Probability of each labeled row of being labeled, given that it is positive.
+
+    Returns
+    -------
+    GroupMasses
+
+    Examples
+    --------
+    >>> group_masses(risk="nnpu", scenario="single-training-set", prior=0.4,
+    ...              labeled=np.ones(20), unlabeled=np.ones(80))
+    GroupMasses(labeled_p=0.4, labeled_u=0.2, unlabeled_u=0.8)
+    """
+    fraction = float(labeled.sum() / (labeled.sum() + unlabeled.sum()))
+    if risk == "pn":
+        prior = _prior_from_weights(fraction) if prior is None else prior
+        return GroupMasses(prior, prior, 1 - prior)
+    if prior is None:
+        prior = _prior_from_propensity(scenario, labeled, unlabeled, propensity)
+    if scenario == "case-control":
+        return GroupMasses(prior, 0.0, 1.0)
+    refuse_impossible_prior(prior, fraction)
+    return GroupMasses(prior, fraction, 1 - fraction)
+
+
+def refuse_impossible_prior(prior: float, labeled_fraction: float) -> None:
+    """Refuse a prior below the labeled fraction of a single training set."""
+    if prior < labeled_fraction:
+        raise ValueError(
+            f"prior={prior:g} is impossible with scenario='single-training-set': "
+            f"{labeled_fraction:g} of the rows are labeled, so at least that fraction is positive. "
+            "Pass a larger prior, or scenario='case-control' if the labeled rows were collected "
+            "separately."
+        )
+
+
+def _prior_from_weights(fraction: float) -> float:
+    if not check.TINY < fraction < 1:
+        raise ValueError(
+            f"sample_weight: positive rows have {fraction:g} of the weight, which is too extreme "
+            "for a class prior. Pass prior, for example prior=0.3, or other weights."
+        )
+    return fraction
+
+
+def _prior_from_propensity(
+    scenario: str,
+    labeled: NDArray[np.float64],
+    unlabeled: NDArray[np.float64],
+    propensity: NDArray[np.float64] | None,
+) -> float:
+    if propensity is None:
+        raise ValueError(
+            "prior=None: learning from unlabeled rows needs the class prior. Pass it, for example "
+            "prior=0.3, or estimate it with puforest.prior.estimate_prior."
+        )
+    if scenario == "case-control":
+        raise ValueError(
+            "prior=None: propensities imply the prior only with scenario='single-training-set'. "
+            "With scenario='case-control' pass the prior too, for example prior=0.3."
+        )
+    prior = float((labeled / propensity).sum() / (labeled.sum() + unlabeled.sum()))
+    if prior <= check.TINY:
+        raise ValueError(
+            f"sample_weight and propensity: the labeled rows represent {prior:g} of the "
+            "population, which is too extreme for a class prior. Pass prior, or other weights."
+        )
+    if prior >= 1:
+        raise ValueError(
+            f"propensity: the labeled rows represent {prior:.3g} times as many positives as there "
+            "are rows. The propensities are too small for this data."
+        )
+    return prior

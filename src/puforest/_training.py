@@ -1,0 +1,159 @@
+"""Growing forests: from rows and parameters to trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puforest import _core
+from puforest import _validation as check
+from puforest._masses import GroupMasses, group_masses
+from puforest._model import Forest
+from puforest._progress import Progress
+from puforest._training_rows import TrainingRows, training_rows
+from puforest.risk import LOSSES
+
+# Parameters that not every estimator has.
+DEFAULTS: dict[str, Any] = {
+    "loss": "quadratic",
+    "max_features": "sqrt",
+    "n_thresholds": 1,
+    "max_depth": None,
+    "min_samples_split": 2,
+    "min_samples_leaf": 1,
+    "min_risk_reduction": None,
+    "max_leaf_nodes": None,
+    "n_estimators": 1,
+    "bootstrap": False,
+    "max_labeled": None,
+    "max_unlabeled": None,
+    "oob_score": False,
+    "n_jobs": 1,
+}
+
+
+def train_params(
+    parameters: Mapping[str, Any], *, thresholds: _core.Thresholds, rows: TrainingRows, d: int
+) -> _core.TrainParams:
+    """Check the parameters of an estimator for these rows of `d` features.
+
+    Masses and seed are left to the caller.
+    """
+    given = DEFAULTS | dict(parameters)
+    n = len(rows.order)
+    params = _core.TrainParams()
+    params.risk = _core.Risk[given["risk"]]
+    params.loss = _core.Loss[check.one_of("loss", given["loss"], LOSSES).replace("-", "_")]
+    params.thresholds = thresholds
+    params.max_features = check.features_to_draw(given["max_features"], d)
+    params.n_thresholds = check.integer("n_thresholds", given["n_thresholds"], 1)
+    params.max_depth = check.optional_integer("max_depth", given["max_depth"], 1, check.MAX_UINT32)
+    for name, low in (("min_samples_split", 2), ("min_samples_leaf", 1)):
+        setattr(params, name, check.count_or_fraction(name, given[name], n, low))
+    params.max_leaf_nodes = check.optional_integer("max_leaf_nodes", given["max_leaf_nodes"], 2, 0)
+    params.min_risk_reduction = check.least_reduction(given["min_risk_reduction"])
+    params.n_trees = check.integer("n_estimators", given["n_estimators"], 1)
+    params.n_threads = check.threads(given["n_jobs"])
+    params.sampling = _sampling(given, rows)
+    return params
+
+
+def _sampling(given: dict[str, Any], rows: TrainingRows) -> _core.Sampling:
+    replace = check.boolean("bootstrap", given["bootstrap"])
+    sizes = {}
+    for name, n, group in (
+        ("max_labeled", rows.n_labeled, "labeled rows"),
+        ("max_unlabeled", rows.n_unlabeled, "unlabeled rows"),
+    ):
+        sizes[name] = check.number_of(name, given[name], n, group)
+    labeled, unlabeled = sizes.values()
+    all_rows = given["max_labeled"] is None and given["max_unlabeled"] is None
+    together = replace and all_rows and given["scenario"] == "single-training-set"
+    held_out = replace or labeled < rows.n_labeled or unlabeled < rows.n_unlabeled
+    if check.boolean("oob_score", given["oob_score"]) and not held_out:
+        raise ValueError(
+            "oob_score=True needs trees that do not see every row: set bootstrap=True, "
+            "max_labeled or max_unlabeled"
+        )
+    return _core.Sampling(replace, together, labeled, unlabeled)
+
+
+def draw_seed(random_state: Any) -> int:
+    """Draw the seed of a fit."""
+    return int(check.random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def set_masses(params: _core.TrainParams, masses: GroupMasses) -> None:
+    """Set the masses of the two groups of rows."""
+    params.masses = _core.GroupMasses(masses.labeled_p, masses.labeled_u, masses.unlabeled_u)
+
+
+def grow(
+    X: NDArray[Any],
+    rows: TrainingRows,
+    params: _core.TrainParams,
+    progress: Progress | None = None,
+) -> Forest:
+    """Grow the trees."""
+    arrays = _core.train(X, rows.native(), params, progress)
+    if progress is not None:
+        progress.finish(params.n_trees)
+    return Forest(n_features=X.shape[1], **arrays)
+
+
+@dataclass(frozen=True)
+class SupervisedForest:
+    """Soft-voting forest that separates labeled from unlabeled rows.
+
+    Prior estimation and diagnostics use it. Both are below the estimators, which estimate priors
+    and write reports, so they cannot use those.
+    """
+
+    X: NDArray[Any]
+    rows: TrainingRows
+    params: _core.TrainParams
+    forest: Forest
+
+    def positive_fraction(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Mean fraction of labeled rows in the leaves that each row falls into."""
+        return self.forest.predictor("soft", X.dtype).mean(X, self.params.n_threads)
+
+    def out_of_bag(self) -> NDArray[np.float64]:
+        """`positive_fraction` of the training rows, over the trees not grown on them."""
+        predictor = self.forest.predictor("soft", self.X.dtype)
+        return predictor.mean_held_out(self.X, self.rows.native(), self.params)
+
+    def importances(self) -> NDArray[np.float64]:
+        """Mean risk reduction of each feature."""
+        return self.forest.importances("pn", "quadratic", normalized=False)
+
+
+def supervised_forest(
+    X: NDArray[Any],
+    labeled: NDArray[np.bool_],
+    *,
+    thresholds: _core.Thresholds,
+    random_state: Any,
+    prior: float | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
+    **parameters: Any,
+) -> SupervisedForest:
+    """Grow a forest that treats unlabeled rows as negatives; `prior` None is their frequency."""
+    scenario = parameters.pop("scenario", "case-control")
+    parameters |= {"risk": "pn", "scenario": scenario}
+    rows = training_rows(labeled, sample_weight, None, risk="pn")
+    params = train_params(parameters, thresholds=thresholds, rows=rows, d=X.shape[1])
+    masses = group_masses(
+        risk="pn",
+        scenario=scenario,
+        prior=prior,
+        labeled=rows.labeled_weight,
+        unlabeled=rows.unlabeled_weight,
+    )
+    set_masses(params, masses)
+    params.seed = draw_seed(random_state)
+    return SupervisedForest(X, rows, params, grow(X, rows, params))
