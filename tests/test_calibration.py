@@ -220,7 +220,7 @@ def test_scores_come_from_where_cv_says():
 def test_rows_without_out_of_bag_answer_are_left_out():
     X, labeled, _ = clouds(300, "single-training-set")
     model = PUCalibratedClassifier(forest("single-training-set", n_estimators=4), cv="oob")
-    with pytest.warns(UserWarning, match="seen by every tree"):
+    with pytest.warns(UserWarning, match="in the sample of every tree"):
         model.fit(X, labeled)
     assert np.isfinite(model.predict_proba(X)).all()
 
@@ -273,7 +273,7 @@ def test_an_estimator_that_has_learned_nothing_is_told():
     X, labeled, _ = clouds(300, "case-control")
     upside_down = LogisticRegression().fit(X, 1 - labeled)
     model = PUCalibratedClassifier(upside_down, cv="prefit", prior=0.3, scenario="case-control")
-    with pytest.warns(UserWarning, match="labeled rows score no higher than others"):
+    with pytest.warns(UserWarning, match="labeled rows do not score higher"):
         model.fit(X, labeled)
     assert_allclose(model.predict_proba(X)[:, 1], 0.3, atol=1e-6)
 
@@ -288,8 +288,8 @@ def test_refuses():
 
     refused("method must be one of", method="beta")
     refused(r"cv must be one of \['oob', 'prefit'\]", cv="loo")
-    refused("needs a forest with oob_score=True", forest(oob_score=False), cv="oob")
-    refused("cv='oob' needs a forest", LogisticRegression(), TypeError, cv="oob")
+    refused("requires a forest with oob_score=True", forest(oob_score=False), cv="oob")
+    refused("cv='oob' requires a forest", LogisticRegression(), TypeError, cv="oob")
     refused("prior=None: LogisticRegression", LogisticRegression(), scenario="case-control")
     refused("prior=None: PURandomForest", forest(risk="pn"), cv="oob")
     refused("scenario=None: LogisticRegression", LogisticRegression(), prior=0.3)
@@ -323,7 +323,7 @@ def expected_failures(model):
 
 # Some of the data of the checks is noise, and some has negatives as unlabeled rows: few of those
 # are positive if the prior is small.
-@pytest.mark.filterwarnings("ignore:labeled rows score no higher")
+@pytest.mark.filterwarnings("ignore:labeled rows do not score higher")
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
 def test_estimator_checks(estimator, check):
     check(estimator)

@@ -39,30 +39,32 @@ def test_a_forest_says_what_it_is(table):
     model.fit(X, labeled)
     assert model.describe().startswith("PURandomForestClassifier: 20 trees, fitted\n")
     n = labeled.sum()
-    assert line(model, "learned from") == f"{n} labeled and {600 - n} unlabeled rows, 6 features"
+    assert line(model, "training data") == f"{n} labeled and {600 - n} unlabeled rows, 6 features"
     assert line(model, "scenario").startswith("case-control")
-    assert line(model, "risk") == "nnPU, the non-negative PU risk, with the quadratic loss"
+    assert line(model, "risk") == "nnPU (non-negative PU risk), quadratic loss"
     assert line(model, "prior") == "0.4, given"
     nodes, leaves = f"{len(model._forest.feature):,}", f"{model.get_n_leaves():,}"
     trees = line(model, "trees")
-    assert trees.startswith(f"20 with {nodes} nodes, {leaves} of them leaves; ")
-    assert f"up to {model.get_depth()} splits deep" in trees
+    assert trees.startswith(f"20 with {nodes} nodes, of which {leaves} leaves; ")
+    assert f"maximum depth {model.get_depth()}" in trees
     size = (40 * len(model._forest.feature) + 8 * 21) / 1000
     assert trees.endswith(f" {size:.3g} kB")
-    assert line(model, "out-of-bag risk").startswith(f"{model.oob_risk_:.4g},")
+    assert line(model, "out-of-bag risk").startswith(
+        f"{model.oob_risk_:.4g} (estimated error rate)"
+    )
 
 
 def test_important_features_are_named_with_their_shares(table):
     X, labeled = table
     model = PUExtraTreesClassifier(0.4, n_estimators=20, max_depth=4, random_state=0)
-    said = line(model.fit(X, labeled), "important")
+    said = line(model.fit(X, labeled), "top features")
     share = model.feature_importances_ / model.feature_importances_.sum()
     named = re.findall(r"(\w+) (\d+)%", said)
     assert [name for name, _ in named] == [X.columns[i] for i in np.argsort(-share)[:5]]
     assert [int(percent) for _, percent in named] == [
         round(100 * s) for s in np.sort(-share)[:5] * -1
     ]
-    unnamed = line(model.fit(X.to_numpy(), labeled), "important")
+    unnamed = line(model.fit(X.to_numpy(), labeled), "top features")
     assert unnamed.startswith("x")
     assert "first" not in unnamed
 
@@ -70,8 +72,8 @@ def test_important_features_are_named_with_their_shares(table):
 def test_a_model_without_splits(table):
     X, labeled = table
     model = PUDecisionTreeClassifier(0.4, min_samples_split=10_000).fit(X, labeled)
-    assert line(model, "important") == "no feature: no split reduces the risk"
-    assert model.describe().startswith("PUDecisionTreeClassifier: one tree, fitted")
+    assert line(model, "top features") == "none: no split reduces the risk"
+    assert model.describe().startswith("PUDecisionTreeClassifier: 1 tree, fitted")
 
 
 def test_where_the_prior_comes_from(table):
@@ -88,7 +90,7 @@ def test_where_the_prior_comes_from(table):
     assert line(single, "prior") == f"{single.prior_:.4g}, from the propensities"
     supervised = clone(model).set_params(risk="pn").fit(X, labeled)
     assert line(supervised, "prior") == f"{supervised.prior_:.4g}, from the classes"
-    assert " positive and " in line(supervised, "learned from")
+    assert " positive and " in line(supervised, "training data")
     assert "scenario" not in supervised.describe()
 
 
@@ -115,7 +117,7 @@ def test_the_calls_it_names_can_be_called(risk, scenario, table, tmp_path, monke
         for call, _ in calls:
             eval(call, {"model": model, "X": X, "y": y})
         *_, (_, loading) = calls
-        loaded = eval(loading.removesuffix(" brings it back"), {"puforest": puforest})
+        loaded = eval(loading.removesuffix(" loads it"), {"puforest": puforest})
         assert repr(loaded) == repr(model)
 
 
@@ -143,7 +145,7 @@ def test_a_calibrated_model_tells_of_its_forest(table):
     model.fit(X, labeled)
     head = "PUCalibratedClassifier: PUExtraTreesClassifier of 10 trees, fitted\n"
     assert model.describe().startswith(head)
-    assert line(model, "calibration") == "sigmoid, for a prior of 0.5 and case-control rows"
+    assert line(model, "calibration") == "sigmoid, for a prior of 0.5 and case-control data"
     assert line(model, "prior") == "0.4, given"
     other = LogisticRegression().fit(X, labeled)
     model = PUCalibratedClassifier(other, cv="prefit", prior=0.4, scenario="case-control")

@@ -161,7 +161,7 @@ def test_calibrated(voting, method, dtype):
 def test_calibrated_by_a_constant():
     X, labeled = data()
     forest = fitted("decision-tree", "soft", max_leaf_nodes=2)
-    with pytest.warns(UserWarning, match="labeled rows score no higher"):
+    with pytest.warns(UserWarning, match="labeled rows do not score higher"):
         model = PUCalibratedClassifier(forest, method="isotonic", cv="prefit").fit(
             np.zeros_like(X), labeled
         )

@@ -56,25 +56,25 @@ def with_gap(dates):
 
 
 DATES = {
-    "days": (np.column_stack([DAYS] * 3), "X holds"),
-    "with NaT": (np.column_stack([with_gap(DAYS)] * 3), "X holds"),
+    "days": (np.column_stack([DAYS] * 3), "X has"),
+    "with NaT": (np.column_stack([with_gap(DAYS)] * 3), "X has"),
     "durations": (np.column_stack([DAYS - DAYS[0]] * 3), r"days, \(X\) / np.timedelta64"),
-    "column": (frame(when=DAYS, b=1.0), r"X\['when'\] holds"),
-    "column with NaT": (frame(b=1, when=with_gap(DAYS)), r"X\['when'\] holds"),
-    "columns": (frame()[[]].assign(x=DAYS, y=DAYS, z=DAYS), r"X\['x'\] holds"),
-    "time zone": (frame(t=pd.Series(DAYS).dt.tz_localize("UTC"), b=1), r"X\['t'\] holds"),
-    "list of dates": ([[day, day] for day in with_gap(DAYS)], "X holds"),
-    "list of arrays": (list(DAYS[:, np.newaxis]), "X holds"),
-    "objects": (np.array([[np.datetime64("NaT")], *[[1.0]] * 59], dtype=object), "X holds"),
-    "pyarrow": (pa.table({"when": with_gap(DAYS)}), "X holds"),
-    "polars": (pl.DataFrame({"a": X[:, 0], "b": 1.0, "when": DAYS}), r"X\['when'\] holds"),
+    "column": (frame(when=DAYS, b=1.0), r"X\['when'\] has"),
+    "column with NaT": (frame(b=1, when=with_gap(DAYS)), r"X\['when'\] has"),
+    "columns": (frame()[[]].assign(x=DAYS, y=DAYS, z=DAYS), r"X\['x'\] has"),
+    "time zone": (frame(t=pd.Series(DAYS).dt.tz_localize("UTC"), b=1), r"X\['t'\] has"),
+    "list of dates": ([[day, day] for day in with_gap(DAYS)], "X has"),
+    "list of arrays": (list(DAYS[:, np.newaxis]), "X has"),
+    "objects": (np.array([[np.datetime64("NaT")], *[[1.0]] * 59], dtype=object), "X has"),
+    "pyarrow": (pa.table({"when": with_gap(DAYS)}), "X has"),
+    "polars": (pl.DataFrame({"a": X[:, 0], "b": 1.0, "when": DAYS}), r"X\['when'\] has"),
 }
 
 
 @pytest.mark.filterwarnings("ignore:X has feature names")
 @pytest.mark.parametrize("reader", READERS)
 def test_dates_are_refused_by_all_that_read_tables(reader):
-    with pytest.raises(TypeError, match=r"holds dates or times \(datetime64.*numbers of one unit"):
+    with pytest.raises(TypeError, match=r"has dates or times \(datetime64.*depend on the unit"):
         READERS[reader](frame(when=DAYS, b=1.0))
 
 
@@ -139,8 +139,8 @@ def test_errors_about_labels_speak_of_labels():
         model.fit(X, Y.astype(complex))
     with pytest.raises(ValueError, match=r"^y: setting an array element with a sequence"):
         model.fit(X, [[1], *Y[1:]])
-    with pytest.raises(ValueError, match=r"^y: Unknown label type.* Give numbers, 1 for labeled"):
-        model.fit(X, np.array([None, *Y[1:]], dtype=object))
+    with pytest.raises(ValueError, match=r"^y: Unknown label type.* Pass numbers, 1 for labeled"):
+        model.fit(X, np.array([object(), *Y[1:]], dtype=object))
 
 
 def test_structured_arrays_say_how_to_give_their_columns():

@@ -48,7 +48,7 @@ def test_labels_keep_their_coding(coding, blobs):
 @pytest.mark.parametrize("words", [("positive", "unlabeled"), ("P", "U"), ("bad", "unknown")])
 def test_words_that_would_swap_the_classes_are_refused(words, blobs):
     X, labeled, _ = blobs
-    with pytest.raises(ValueError, match=f"{words[1]}.*would be taken .* give y as numbers"):
+    with pytest.raises(ValueError, match=f"{words[1]}.*would mean labeled: pass y as numbers"):
         PUDecisionTreeClassifier(0.4).fit(X, np.array(words)[1 - labeled])
 
 
@@ -213,7 +213,7 @@ def test_out_of_bag_of_rows_never_held_out(blobs):
         model.fit(X, labeled)
     assert_array_equal(np.isnan(model.oob_decision_function_), labeled == 1)
     assert np.isnan(model.oob_risk_)
-    with pytest.warns(UserWarning, match="[0-9]+ rows were seen by every tree") as caught:
+    with pytest.warns(UserWarning, match="[0-9]+ rows are in the sample of every tree") as caught:
         few = PURandomForestClassifier(0.4, n_estimators=2, oob_score=True).fit(X, labeled)
     assert {w.filename for w in caught} == {__file__}
     assert np.isfinite(few.oob_risk_)

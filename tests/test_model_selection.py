@@ -214,7 +214,7 @@ def test_each_fold_counts_its_own_rows(scenario):
             X[train], labeled[train], weight[train], propensity=propensity[train]
         )
         assert_array_equal(fitted.decision_function(X), own.decision_function(X))
-        masses = fitted._masses
+        masses = fitted._record.masses
         share = np.average(labeled[train], weights=weight[train])
         assert_allclose(masses.labeled_u, share if scenario == SCENARIOS[1] else 0)
         f1 = pu_f1_score(
@@ -286,7 +286,7 @@ def test_oob_risk_is_that_of_the_forest(scenario):
     X, labeled, _ = draw(600, scenario)
     rng = np.random.default_rng(0)
     rows = {"sample_weight": rng.integers(0, 4, len(X)), "propensity": rng.uniform(0.2, 1, len(X))}
-    with pytest.warns(UserWarning, match="seen by every tree"):
+    with pytest.warns(UserWarning, match="in the sample of every tree"):
         model = forest(scenario, n_estimators=4, oob_score=True).fit(X, labeled, **rows)
     judged = oob_risk(model, labeled, **rows)
     assert_allclose(judged.value, model.oob_risk_)

@@ -13,8 +13,8 @@ from puforest import (
     PUExtraTreesClassifier,
     PURandomForestClassifier,
 )
-from puforest.risk import LOSSES, RISKS
 from puforest._masses import group_masses
+from puforest.risk import LOSSES, RISKS
 from puforest.scenario import SCENARIOS
 
 CLASS = {"random": PUExtraTreeClassifier, "optimal": PUDecisionTreeClassifier}

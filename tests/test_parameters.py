@@ -206,7 +206,7 @@ def test_n_jobs_is_the_number_of_threads(blobs, monkeypatch):
         def __call__(self, done, total):
             seen.append(len(list(Path("/proc/self/task").iterdir())))
 
-    monkeypatch.setattr("puforest.forest.Progress", Probe)
+    monkeypatch.setattr("puforest._base.Progress", Probe)
     threads = {}
     for n_jobs in (1, 4):
         seen.clear()
@@ -262,7 +262,7 @@ def test_warm_start_adds_trees(cls, blobs):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"prior": 0.7}, r"grown with prior=0.4, which prior=0.7 does not go with"),
+        ({"prior": 0.7}, r"grown with prior=0.4, but now prior=0.7"),
         ({"risk": "upu"}, "grown with risk='nnpu'"),
         ({"loss": "logistic"}, "grown with loss='quadratic'"),
         ({"scenario": "single-training-set"}, "grown with scenario='case-control'"),
@@ -279,7 +279,7 @@ def test_warm_start_does_not_mix(change, message, blobs):
     assert model.prior_ == 0.4
     assert_array_equal(model.predict_proba(X), before)
     model.set_params(prior=0.4, risk="nnpu", loss="quadratic", scenario="case-control")
-    with pytest.raises(ValueError, match=r"classes \[0, 1\] of y, got \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"classes \[0, 1\] of y, but now they are \[1, 2\]"):
         model.set_params(oob_score=False).fit(X, labeled + 1)
 
 

@@ -119,7 +119,7 @@ def test_weights_beyond_the_range_of_floats_are_refused(group, tiny, blobs):
     X, labeled, _ = blobs
     chosen = {"labeled": labeled == 1, "unlabeled": labeled == 0, "one row": np.arange(600) < 1}
     weight = np.where(chosen[group], tiny, 1.0)
-    with pytest.raises(ValueError, match=r"sample_weight goes from .* to 1, .* give 0 to rows"):
+    with pytest.raises(ValueError, match=r"sample_weight ranges from .* to 1, .* to 0"):
         PUExtraTreesClassifier(prior=0.5).fit(X, labeled, sample_weight=weight)
     with pytest.raises(ValueError, match="sample_weight"):
         oracle.row_weights(labeled == 1, weight, risk="nnpu", scenario="case-control", prior=0.5)
@@ -154,7 +154,7 @@ def test_trees_that_see_only_the_lightest_rows(tiny, blobs, tmp_path):
 def test_weights_that_leave_no_prior_are_refused(positive, blobs):
     X, labeled, _ = blobs
     weight = np.where(labeled == positive, 1e-200, 1.0)
-    with pytest.raises(ValueError, match=r"sample_weight: positive rows have .* Give prior"):
+    with pytest.raises(ValueError, match=r"sample_weight: positive rows have .* Pass prior"):
         PUDecisionTreeClassifier(risk="pn").fit(X, labeled, sample_weight=weight)
 
 
@@ -162,7 +162,9 @@ def test_propensities_and_weights_that_leave_no_prior_are_refused(blobs):
     X, labeled, _ = blobs
     weight = np.where(labeled == 1, 1e-200, 1.0)
     model = PUDecisionTreeClassifier(scenario="single-training-set")
-    with pytest.raises(ValueError, match="sample_weight and propensity: the labeled rows stand"):
+    with pytest.raises(
+        ValueError, match="sample_weight and propensity: the labeled rows represent"
+    ):
         model.fit(X, labeled, sample_weight=weight, propensity=np.full(600, 0.5))
 
 

@@ -156,7 +156,7 @@ def _next_calls(model: Any, trees: Any) -> list[tuple[str, str]]:
         calls.append(("model.score(X, y)", "accuracy on held-out rows"))
     else:
         calls.append(("model.report('report.html', X, y)", "evaluation on held-out rows"))
-    return [*calls, ("model.save('model.puf')", "load it with puforest.load('model.puf')")]
+    return [*calls, ("model.save('model.puf')", "puforest.load('model.puf') loads it")]
 
 
 def _calls(calls: list[tuple[str, str]]) -> str:

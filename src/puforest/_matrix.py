@@ -93,9 +93,7 @@ def refuse_unreadable(X: check.MatrixLike, name: str) -> None:
 def _refuse_text(X: check.MatrixLike, name: str) -> None:
     """Refuse text and categories, naming the first column that has them."""
     for place, values in _columns_of_objects(X, name):
-        text = next(
-            (value for value in values if isinstance(value, str) and not _is_number(value)), None
-        )
+        text = next((v for v in values if isinstance(v, str) and not _is_number(v)), None)
         if text is not None:
             raise ValueError(
                 f"{place} has text or categories, such as {text[:40]!r}: encode the column as "
@@ -120,7 +118,9 @@ def _columns_of_objects(X: check.MatrixLike, name: str) -> Iterator[tuple[str, A
 
 def _is_numeric(dtype: Any) -> bool:
     of_polars = getattr(dtype, "is_numeric", None)
-    return getattr(dtype, "kind", "") in "biufc" or bool(of_polars is not None and of_polars())
+    return getattr(dtype, "kind", None) in set("biufc") or bool(
+        of_polars is not None and of_polars()
+    )
 
 
 def _is_number(text: str) -> bool:

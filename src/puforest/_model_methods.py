@@ -43,7 +43,7 @@ class ModelMethodsMixin:
         >>> X = [[0.1], [0.2], [0.3], [0.6], [0.7], [0.9]]
         >>> tree = PUDecisionTreeClassifier(prior=0.5).fit(X, [0, 0, 0, 0, 1, 1])
         >>> print(tree.describe().splitlines()[0])
-        PUDecisionTreeClassifier: one tree, fitted
+        PUDecisionTreeClassifier: 1 tree, fitted
         """
         from puforest._describe import description
 

@@ -234,10 +234,10 @@ def filled_labels(y: NDArray[Any]) -> NDArray[Any]:
         missing = np.array([_is_missing(value) for value in y], dtype=bool)
     else:
         return y
-    if not missing.any():
-        return y
     present = y[~missing]
-    values = sorted(set(present.tolist()))
+    if not missing.any() or not all(isinstance(value, str | Real) for value in present):
+        return y
+    values = np.unique(present).tolist()
     if len(values) > 2:
         raise ValueError(
             f"y has missing labels and {len(values)} other values: pass 1 for labeled rows, and 0 "

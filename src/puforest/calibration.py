@@ -344,7 +344,7 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
             ``classes_[1]`` if the probability is above one half, else ``classes_[0]``.
         """
         positive = self.predict_proba(X)[:, 1] > 0.5
-        return cast(NDArray[Any], self.classes_[positive.astype(np.intp)])
+        return self.classes_[positive.astype(np.intp)]
 
     # Attributes of the fit
 

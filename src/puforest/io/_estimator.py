@@ -185,10 +185,8 @@ def _restored_evidence(stored: Fields, arrays: Arrays) -> dict[str, Any]:
         curve[name] = arrays.pop(key)
         require(curve[name].dtype == np.float64, f"array {key!r} is not of type float64")
     at = curve["thresholds"]
-    require(
-        all(len(part) == len(at) for part in curve.values()),
-        "the arrays of the evidence differ in length",
-    )
+    same_length = all(len(part) == len(at) for part in curve.values())
+    require(same_length, "the arrays of the evidence differ in length")
     require(bool((at[:-1] < at[1:]).all()), "thresholds of the evidence are not increasing")
     require(bool((at == numbers[CHOSEN]).any()), f"{CHOSEN!r} is not a threshold of the evidence")
     return curve | numbers
