@@ -5,16 +5,13 @@ Draws the picture of the README: ``python examples/decision_regions.py docs/imag
 
 import sys
 
-import matplotlib as mpl
 import numpy as np
+from matplotlib.figure import Figure
 from sklearn.datasets import make_moons
 from sklearn.ensemble import ExtraTreesClassifier
 
 from puforest import PUExtraTreesClassifier
 from puforest.datasets import make_pu
-
-mpl.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402 - after the choice of the backend
 
 POSITIVE, NEGATIVE, UNLABELED = "#d1495b", "#30638e", "#8d99ae"
 
@@ -38,8 +35,8 @@ def main(path):
     supervised = ExtraTreesClassifier(200, min_samples_leaf=5, random_state=0)
     pu = PUExtraTreesClassifier(prior=0.5, n_estimators=200, min_samples_leaf=5, random_state=0)
 
-    plt.rcParams |= {"font.size": 11, "axes.titlesize": 12}
-    figure, (data, left, right) = plt.subplots(1, 3, figsize=(12, 4), sharex=True, sharey=True)
+    figure = Figure(figsize=(12, 4), layout="constrained")
+    data, left, right = figure.subplots(1, 3, sharex=True, sharey=True)
     data.scatter(*X_pu[labeled == 0].T, s=3, color=UNLABELED, label="unlabeled")
     data.scatter(*X_pu[labeled == 1].T, s=8, color=POSITIVE, label="labeled positive")
     data.set_title("Data: 300 labeled positives,\n2,000 unlabeled rows")
@@ -49,7 +46,6 @@ def main(path):
     regions(right, "puforest (prior = 0.5)", pu.fit(X_pu, labeled), X[1::2], y[1::2])
     for ax in (data, left, right):
         ax.set(xticks=[], yticks=[])
-    figure.tight_layout()
     figure.savefig(path, dpi=110)
 
 
