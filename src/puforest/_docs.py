@@ -73,7 +73,7 @@ ATTRIBUTES = """classes_ : ndarray of shape (2,)
 prior_ : float
     The class prior in use.
 prior_interval_ : tuple of float
-    Where it lies with 90% probability. Only where it was estimated.
+    95% confidence interval of the prior. Only where it was estimated.
 prior_estimate_ : PriorEstimate
     All about the estimate: method, label frequency, evidence. Likewise.
 n_features_in_ : int
