@@ -43,7 +43,7 @@ def test_plot_importances(plt, forest):
 def test_plot_importance_map(plt):
     ax = plot_importance_map(np.arange(12.0), (2, 3, 2))
     assert_array_equal(ax.images[0].get_array(), [[6, 8, 10], [12, 14, 16]])
-    with pytest.raises(ValueError, match=r"shape=\(2, 2\) is not that of images of 12 features"):
+    with pytest.raises(ValueError, match=r"shape=\(2, 2\) does not match the 12 features"):
         plot_importance_map(np.arange(12.0), (2, 2))
 
 
@@ -62,7 +62,7 @@ def test_plot_partial_dependence(plt, forest, blobs):
     plane = partial_dependence(forest, X, (0, 1), grid_resolution=5)
     assert plot_partial_dependence(plane).get_ylabel() == "x1"
     lines = partial_dependence(forest, X, (0, 1), grid_resolution=2, kind="individual")
-    with pytest.raises(ValueError, match="no average to draw"):
+    with pytest.raises(ValueError, match="dependence has no average"):
         plot_partial_dependence(lines)
 
 
@@ -78,7 +78,7 @@ def test_plot_feature_selection(plt, blobs):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one", "two"]
     assert ax.get_xscale() == "log"
     assert plot_feature_selection(curves[0], log=False).get_xscale() == "linear"
-    with pytest.raises(ValueError, match="labels must be 2, one a curve, got 1"):
+    with pytest.raises(ValueError, match="labels must have one entry per curve, 2, got 1"):
         plot_feature_selection(*curves, labels=["one"])
     with pytest.raises(ValueError, match="at least one"):
         plot_feature_selection()

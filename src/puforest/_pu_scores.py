@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def label_probabilities(
+def label_forest(
     X: NDArray[Any],
     labeled: NDArray[np.bool_],
-    X_test: NDArray[Any],
     *,
     sample_weight: Array | None,
     n_estimators: int,
@@ -21,10 +20,10 @@ def label_probabilities(
     max_unlabeled: int,
     n_jobs: int | None,
     random_state: int,
-) -> Array:
-    """Fit extra-trees to one set of rows and predict another.
+) -> Any:
+    """Fit extra-trees in which labeled and unlabeled rows have the same total weight.
 
-    Labeled and unlabeled rows have the same total weight, whatever their numbers.
+    Returns a classifier with a ``predict_proba`` method.
     """
     from puforest.forest import PUExtraTreesClassifier
 
@@ -38,8 +37,7 @@ def label_probabilities(
         n_jobs=n_jobs,
         random_state=random_state,
     )
-    probability: Array = forest.fit(X, labeled, sample_weight).predict_proba(X_test)[:, 1]
-    return probability
+    return forest.fit(X, labeled, sample_weight)
 
 
 def oob_label_probabilities(

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from puforest import _validation as check
 from puforest._duplicate_rows import duplicate_groups
-from puforest._pu_scores import label_probabilities
+from puforest._pu_scores import label_forest
 from puforest.prior._base import Array, PriorEstimator, PriorSample
 
 # Tuned on the data sets of benchmarks/prior.py: each tree draws a different small sample of the
@@ -43,27 +43,23 @@ class ScoredPriorEstimator(PriorEstimator):
         scores = np.empty(len(fold))
         for k in range(n_folds):
             train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            if self.estimator is None:
-                scores[test] = self._forest_scores(sample, train, test, rng)
-            else:
-                scores[test] = self._estimator_scores(sample, train, test)
+            model = self._fitted(sample, train, rng)
+            scores[test] = model.predict_proba(sample.X[test])[:, 1]
         return scores
 
-    def _forest_scores(
-        self,
-        sample: PriorSample,
-        train: NDArray[np.intp],
-        test: NDArray[np.intp],
-        rng: np.random.RandomState,
-    ) -> Array:
+    def _fitted(
+        self, sample: PriorSample, train: NDArray[np.intp], rng: np.random.RandomState
+    ) -> Any:
+        """Classifier fitted to the training rows of a fold."""
+        if self.estimator is not None:
+            return self._fitted_estimator(sample, train)
         seed = rng.randint(np.iinfo(np.int32).max)
         train = without_surplus(train, sample.labeled, rng)
         labeled = sample.labeled[train]
         n_labeled = int(np.count_nonzero(labeled))
-        return label_probabilities(
+        return label_forest(
             sample.X[train],
             labeled,
-            sample.X[test],
             sample_weight=unequal(sample.weight[train]),
             n_estimators=N_TREES,
             min_samples_leaf=min(MIN_SAMPLES_LEAF, max(1, n_labeled // 10)),
@@ -72,9 +68,7 @@ class ScoredPriorEstimator(PriorEstimator):
             random_state=seed,
         )
 
-    def _estimator_scores(
-        self, sample: PriorSample, train: NDArray[np.intp], test: NDArray[np.intp]
-    ) -> Array:
+    def _fitted_estimator(self, sample: PriorSample, train: NDArray[np.intp]) -> Any:
         if not hasattr(self.estimator, "predict_proba"):
             raise TypeError(
                 "estimator must be a classifier with a method 'predict_proba', got "
@@ -82,10 +76,8 @@ class ScoredPriorEstimator(PriorEstimator):
             )
         weight = unequal(sample.weight[train])
         weights = {} if weight is None else {"sample_weight": weight}
-        model = clone(self.estimator)
-        model.fit(sample.X[train], sample.labeled[train].astype(int), **weights)
-        probability: Array = model.predict_proba(sample.X[test])[:, 1]
-        return probability
+        labels = sample.labeled[train].astype(int)
+        return clone(self.estimator).fit(sample.X[train], labels, **weights)
 
 
 def unequal(weight: Array) -> Array | None:
