@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
+from puforest._confidence import CONFIDENCE
 from puforest._warnings import warn
 from puforest.metrics._docs import documented
 from puforest.metrics._metric import Judged, Metric, judged
@@ -94,7 +95,7 @@ def plot_roc(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     n_resamples: int = 200,
     random_state: int | np.random.RandomState | None = None,
     ax: Axes | None = None,
@@ -150,7 +151,7 @@ def plot_precision_recall(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     n_resamples: int = 200,
     random_state: int | np.random.RandomState | None = None,
     ax: Axes | None = None,
@@ -203,7 +204,7 @@ def plot_reliability(
     propensity: ArrayLike | None = None,
     n_bins: int = 10,
     strategy: str = "quantile",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     ax: Axes | None = None,
 ) -> Axes:
     """Plot the fraction of positives against the predicted probability, with error bars.

@@ -15,6 +15,7 @@ from scipy.special import logit
 from sklearn.base import clone
 
 from puforest import _validation as check
+from puforest._cross_fitting import cross_fitted_scores
 from puforest._duplicate_rows import duplicate_groups
 from puforest._pu_scores import label_forest
 from puforest.prior._base import Array, PriorEstimator, PriorSample
@@ -40,12 +41,8 @@ class ScoredPriorEstimator(PriorEstimator):
         n_folds = min(n_folds, sample.n_labeled, sample.n_unlabeled)
         rng = check.random_state(self.random_state)
         fold = folds(sample, n_folds, rng)
-        scores = np.empty(len(fold))
-        for k in range(n_folds):
-            train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            model = self._fitted(sample, train, rng)
-            scores[test] = model.predict_proba(sample.X[test])[:, 1]
-        return scores
+        splits = ((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds))
+        return cross_fitted_scores(lambda train: self._fitted(sample, train, rng), sample.X, splits)
 
     def _fitted(
         self, sample: PriorSample, train: NDArray[np.intp], rng: np.random.RandomState

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from puforest import _validation as check
+from puforest._confidence import CONFIDENCE
 from puforest.prior._base import Array, PriorSample, UnlabeledPrior
 from puforest.prior._scores import ScoredPriorEstimator
 
@@ -72,7 +73,7 @@ class BBE(ScoredPriorEstimator):
         scenario: str = "case-control",
         estimator: Any = None,
         cv: int = 5,
-        confidence: float = 0.95,
+        confidence: float = CONFIDENCE,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.ndimage import median_filter
 from sklearn.isotonic import isotonic_regression
 
+from puforest._confidence import CONFIDENCE
 from puforest.prior._base import Array, PriorSample, UnlabeledPrior
 from puforest.prior._intervals import bootstrap_interval
 from puforest.prior._scores import ScoredPriorEstimator, smoothed_logit
@@ -78,7 +79,7 @@ class DEDPUL(ScoredPriorEstimator):
         scenario: str = "case-control",
         estimator: Any = None,
         cv: int = 5,
-        confidence: float = 0.95,
+        confidence: float = CONFIDENCE,
         n_resamples: int = 200,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,

@@ -9,6 +9,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 
 from puforest import _validation as check
+from puforest._confidence import CONFIDENCE
 from puforest.prior._base import Array, PriorEstimator, PriorSample, UnlabeledPrior, within_one
 from puforest.prior.bbe import effective_size
 
@@ -64,7 +65,7 @@ class KernelMean(PriorEstimator):
         scenario: str = "case-control",
         max_rows: int = 200,
         n_repeats: int = 3,
-        confidence: float = 0.95,
+        confidence: float = CONFIDENCE,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.scenario = scenario

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from puforest import _validation as check
+from puforest._confidence import CONFIDENCE
 from puforest.prior._base import Array, PriorSample, UnlabeledPrior, within_one
 from puforest.prior._intervals import half_width
 from puforest.prior._scores import ScoredPriorEstimator, smoothed_logit
@@ -90,7 +91,7 @@ class TIcE(ScoredPriorEstimator):
         n_folds: int = 5,
         max_splits: int = 500,
         max_features: int = 100,
-        confidence: float = 0.95,
+        confidence: float = CONFIDENCE,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
