@@ -1,8 +1,9 @@
-"""The whole story on the mushrooms that come with puforest: what ``puforest demo`` does.
+"""PU learning from end to end on the mushroom data, as in ``puforest demo``.
 
-1000 edible mushrooms are known; all the others, edible or not, are unlabeled. Estimate how many
-are edible, learn which are, judge that without a known poisonous one, and compare with the truth,
-which the forest never sees. The code is `puforest.cli.demo`.
+1000 edible mushrooms are labeled; all others, edible or poisonous, are unlabeled. The demo
+estimates the fraction of edible mushrooms, trains a forest, evaluates it without any known
+poisonous one, and compares the results with the true classes, which the forest never sees. The code
+is in `puforest.cli.demo`.
 """
 
 import sys

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from table_files import FAST
 
+from puforest import PUExtraTreesClassifier
 from puforest.datasets import load_mushrooms, make_pu
 
 
@@ -27,6 +28,21 @@ def blobs():
     X = rng.normal(size=(600, 6)) + 1.2 * y[:, None] * (np.arange(6) < 3)
     labeled = (y & (rng.random(600) < 0.5)).astype(int)
     return X, labeled, y.astype(int)
+
+
+@pytest.fixture
+def forest(blobs):
+    """A small forest fitted to `blobs`."""
+    X, labeled, _ = blobs
+    model = PUExtraTreesClassifier(
+        0.4,
+        scenario="single-training-set",
+        n_estimators=30,
+        min_samples_leaf=5,
+        voting="soft",
+        random_state=0,
+    )
+    return model.fit(X, labeled)
 
 
 @pytest.fixture(scope="session")

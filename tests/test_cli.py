@@ -68,7 +68,7 @@ def test_fit_tells_what_it_understood(cli, folder, tmp_path):
     assert re.search(r"labels +known = 1 is labeled, 0 is not", said.err)
     assert re.search(r"features +6: feature 0, feature 1", said.err)
     assert re.search(r"scenario +single-training-set", said.err)
-    assert re.search(r"prior +0\.\d+, estimated; 90% interval 0\.\d+ to 0\.\d+", said.err)
+    assert re.search(r"prior +0\.\d+, estimated; 95% interval 0\.\d+ to 0\.\d+", said.err)
     assert "2 folds" in said.out
     assert re.search(r"precision +0\.\d+ +0\.\d+ to", said.out)
     loaded = puforest.load(model)

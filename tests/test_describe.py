@@ -82,7 +82,7 @@ def test_where_the_prior_comes_from(table):
     with pytest.warns(PriorEstimatedWarning):
         model.fit(X, labeled)
     low, high = model.prior_interval_
-    expected = f"{model.prior_:.4g}, estimated by bbe (90% interval {low:.3g} to {high:.3g})"
+    expected = f"{model.prior_:.4g}, estimated by bbe (95% interval {low:.3g} to {high:.3g})"
     assert line(model, "prior") == expected
     assert line(model.with_prior(0.7), "prior") == "0.7, given"
     single = clone(model).set_params(scenario="single-training-set")

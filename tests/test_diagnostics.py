@@ -1,4 +1,4 @@
-"""The test of labels completely at random."""
+"""Test of labels completely at random (SCAR)."""
 
 import numpy as np
 import pandas as pd
@@ -7,13 +7,13 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 
 from puforest.datasets import group_propensity, linear_propensity, load_mushrooms, make_pu
-from puforest.diagnostics import _excess, _posterior, _some_rows, scar_test
+from puforest.diagnostics import _drawn_rows, _excess, _posterior, scar_test
 
 ONE = "single-training-set"
 
 
 def clouds(seed, n=1200):
-    """Classes differ in x0 to x2; x4 is a coin."""
+    """Two classes that differ in x0 to x2; x4 is random and binary."""
     rng = np.random.default_rng(seed)
     y = (rng.random(n) < 0.4).astype(int)
     X = rng.normal(size=(n, 6)) + 1.5 * y[:, None] * (np.arange(6) < 3)
@@ -28,15 +28,15 @@ def labeled_by(X, y, e, seed=0, **options):
     )
 
 
-def test_labels_at_random_pass():
-    """The p-values of random labels are spread over the unit interval."""
+def test_labels_at_random_are_not_rejected():
+    """The p-values for random labels spread over the unit interval."""
     p = [labeled_by(*clouds(seed), np.full(1200, 0.4), seed).p_value for seed in range(4)]
     assert np.mean(p) > 0.25
     assert np.count_nonzero(np.array(p) <= 0.05) <= 2
 
 
 @pytest.mark.parametrize("kind", ["by group", "linear"])
-def test_labels_by_a_feature_are_found(kind):
+def test_labels_that_depend_on_a_feature_are_detected(kind):
     X, y = clouds(1)
     if kind == "by group":
         e, feature = group_propensity(X[:, 4], {0: 0.1, 1: 0.6}), "x4"
@@ -46,12 +46,13 @@ def test_labels_by_a_feature_are_found(kind):
     assert test.p_value == 0.05
     assert test.features[0] == feature
     assert test.region_frequency > test.allowed_frequency == pytest.approx(0.4, abs=0.06)
+    assert test.significant
     assert "not plausible" in str(test)
     assert feature in test.explanation
 
 
 @pytest.mark.parametrize("data", ["digits", "mushrooms"])
-def test_real_rows(data):
+def test_real_data(data):
     if data == "digits":
         X, y = load_digits(return_X_y=True)
         y, group = (y % 2 == 0).astype(int), X[:, 20] > 8
@@ -60,12 +61,13 @@ def test_real_rows(data):
         group = X[:, 21] > 0
     at_random = labeled_by(X, y, np.full(len(y), 0.4))
     assert at_random.p_value > 0.05
+    assert not at_random.significant
     assert "are plausible" in at_random.explanation
     assert labeled_by(X, y, group_propensity(group, {True: 0.65, False: 0.15})).p_value == 0.05
 
 
 def case_control(X, y, e, seed):
-    """Labeled rows from the first half, unlabeled ones from the second."""
+    """Take labeled rows from the first half and unlabeled rows from the second."""
     half = len(X) // 2
     drawn, labeled = make_pu(
         X[:half], y[:half], propensity=e[:half], scenario=ONE, random_state=seed
@@ -91,7 +93,7 @@ def test_case_control():
 
 @pytest.mark.parametrize("scenario", ["case-control", ONE])
 def test_few_labeled_rows_among_many(scenario):
-    """Unlabeled rows are left out first, and then a larger share of the rest is labeled."""
+    """Unlabeled rows are dropped first, so a larger fraction of the others is labeled."""
     p = {}
     for kind, frequencies in (("random", {0: 0.04, 1: 0.04}), ("group", {0: 0.002, 1: 0.08})):
         X, y = clouds(2, 24000)
@@ -110,37 +112,37 @@ def test_few_labeled_rows_among_many(scenario):
     assert p["group"] == 0.05 < p["random"]
 
 
-def test_rows_to_look_at():
+def test_drawn_rows():
     labeled = np.arange(100) < 30
     for most, n_labeled in ((10, 5), (80, 30), (100, 30), (200, 30)):
-        rows = _some_rows(labeled, most, np.random.RandomState(0))
+        rows = _drawn_rows(labeled, most, np.random.RandomState(0))
         assert len(set(rows)) == min(most, 100)
         assert labeled[rows].sum() == n_labeled
-    assert labeled[_some_rows(~labeled, 50, np.random.RandomState(0))].sum() == 25
-    assert labeled[_some_rows(~labeled, 80, np.random.RandomState(0))].sum() == 30
+    assert labeled[_drawn_rows(~labeled, 50, np.random.RandomState(0))].sum() == 25
+    assert labeled[_drawn_rows(~labeled, 80, np.random.RandomState(0))].sum() == 30
 
 
-def test_few_simulations_cannot_tell():
+def test_few_simulations_are_inconclusive():
     X, y = clouds(1)
     e = group_propensity(X[:, 4], {0: 0.1, 1: 0.6})
     X, labeled = make_pu(X, y, propensity=e, scenario=ONE, random_state=0)
     test = scar_test(X, labeled, prior=0.4, scenario=ONE, n_simulations=2, random_state=0)
     assert test.p_value == pytest.approx(1 / 3)
-    assert "2 simulations are too few to tell" in str(test)
+    assert "2 simulations are too few to decide" in str(test)
     assert "n_simulations=19" in test.explanation
 
 
-def test_a_prior_that_is_too_large_is_not_plausible():
+def test_prior_that_is_too_large_is_rejected():
     X, y = clouds(3)
     X, labeled = make_pu(X, y, n_labeled=0.5, scenario=ONE, random_state=0)
     arguments = {"scenario": ONE, "n_simulations": 19, "random_state": 0}
     assert scar_test(X, labeled, prior=0.7, **arguments).p_value == 0.05
 
 
-def test_copies_among_the_unlabeled_rows_are_told_of():
+def test_duplicates_in_the_unlabeled_set_raise_a_warning():
     X, y = clouds(4, 400)
     X, labeled = make_pu(X, y, random_state=0)
-    with pytest.warns(UserWarning, match="labeled rows of X are among the unlabeled ones") as w:
+    with pytest.warns(UserWarning, match="labeled rows of X also appear in the unlabeled set") as w:
         scar_test(X, labeled, prior=0.4, n_simulations=1, n_estimators=40)
     assert w[0].filename == __file__
 
@@ -167,7 +169,7 @@ def test_options_change_the_result():
     assert len(first.feature_excess) == 6
 
 
-def test_excess_is_the_largest_of_all_tops():
+def test_excess_is_the_largest_over_all_thresholds():
     rng = np.random.default_rng(0)
     labeled, score = rng.random(200) < 0.3, rng.random(200).round(2)
     found, region = _excess(score, labeled, 0.6)
@@ -179,12 +181,12 @@ def test_excess_is_the_largest_of_all_tops():
     assert_array_equal(region, tops[int(np.argmax(z))])
 
 
-@pytest.mark.parametrize("share", [0.05, 0.4, 0.9])
-def test_posteriors_have_the_prior_as_their_mean(share):
+@pytest.mark.parametrize("prior", [0.05, 0.4, 0.9])
+def test_mean_posterior_is_the_prior(prior):
     score = np.random.default_rng(0).random(500) ** 3
     score[:100] = 0
-    posterior = _posterior(score, share)
-    assert posterior.mean() == pytest.approx(share)
+    posterior = _posterior(score, prior)
+    assert posterior.mean() == pytest.approx(prior)
     assert posterior.max() <= 1
     assert (np.diff(posterior[np.argsort(score)]) >= 0).all()
 
@@ -194,7 +196,7 @@ def test_posteriors_have_the_prior_as_their_mean(share):
     [
         ({"prior": None}, "prior must be a number"),
         ({"prior": 0.1}, "prior=0.1 is impossible"),
-        ({"prior": 0.25}, "leaves no positive without a label"),
+        ({"prior": 0.25}, "leaves no unlabeled positives"),
         ({"max_samples": 30}, "too few for a test"),
         ({"n_estimators": 5}, "n_estimators must be at least 40"),
         ({"n_simulations": 0}, "n_simulations must be at least 1"),
@@ -202,7 +204,7 @@ def test_posteriors_have_the_prior_as_their_mean(share):
         ({"X": np.zeros((50, 2))}, "inconsistent numbers of samples"),
     ],
 )
-def test_refuses(change, message):
+def test_invalid_parameters(change, message):
     given = {"X": np.zeros((200, 2)), "y": np.repeat([0, 1], [150, 50]), "prior": 0.4}
     with pytest.raises((TypeError, ValueError), match=message):
         scar_test(**given | {"scenario": ONE, "random_state": 0} | change)

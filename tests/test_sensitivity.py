@@ -103,7 +103,7 @@ def test_picture():
     matplotlib.use("agg")
     X, labeled, _ = draw(1000, "case-control")
     model = forest(min_samples_leaf=50).fit(X, labeled)
-    names = {"called positive", "decision flipped", "prior of the fit: 0.4"}
+    names = {"predicted positive", "prediction changed", "prior of the fit = 0.4"}
     ax = plot_prior_sensitivity(prior_sensitivity(model, X))
     assert {text.get_text() for text in ax.get_legend().get_texts()} == names
     again = plot_prior_sensitivity(prior_sensitivity(model, X, labeled), ax=ax)

@@ -1,4 +1,4 @@
-"""Rows that stand in the data more than once."""
+"""Detection of duplicate rows."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from puforest._matrix import matrix
 
 
 def duplicate_groups(X: check.MatrixLike) -> NDArray[np.intp]:
-    """A number for each row; equal rows have equal numbers, in the order of appearance.
+    """Number the distinct rows in order of appearance; return the number of each row.
 
-    Rows are compared by hashes of 64 bits of their bytes. No row is kept and none is moved, which
-    on MNIST is ten times as fast as to sort them.
+    Rows are compared by 64-bit hashes of their bytes. Since no row is stored or moved, this is ten
+    times as fast as sorting on MNIST.
     """
     table = matrix(X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
     number: dict[int, int] = {}
-    # As bytes 0.0 and -0.0 would differ.
+    # Adding 0.0 turns -0.0 into 0.0, whose bytes differ.
     hashes = (hash((row + 0.0).tobytes()) for row in table)
     groups = (number.setdefault(value, len(number)) for value in hashes)
     return np.fromiter(groups, dtype=np.intp, count=len(table))
 
 
 def labeled_duplicates(X: check.MatrixLike, labeled: NDArray[np.bool_]) -> int:
-    """How many labeled rows stand among the unlabeled ones again."""
+    """Count the labeled rows that also appear in the unlabeled set."""
     group = duplicate_groups(X)
     return int(np.isin(group[labeled], group[~labeled]).sum())

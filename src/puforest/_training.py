@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,10 @@ from numpy.typing import NDArray
 
 from puforest import _core
 from puforest import _validation as check
-from puforest._masses import GroupMasses, group_masses
+from puforest._masses import GroupMasses
 from puforest._model import Forest
 from puforest._progress import Progress
-from puforest._training_rows import TrainingRows, training_rows
+from puforest._training_rows import TrainingRows
 from puforest.risk import LOSSES
 
 # Parameters that not every estimator has.
@@ -103,57 +102,3 @@ def grow(
     if progress is not None:
         progress.finish(params.n_trees)
     return Forest(n_features=X.shape[1], **arrays)
-
-
-@dataclass(frozen=True)
-class SupervisedForest:
-    """Soft-voting forest that separates labeled from unlabeled rows.
-
-    Prior estimation and diagnostics use it. Both are below the estimators, which estimate priors
-    and write reports, so they cannot use those.
-    """
-
-    X: NDArray[Any]
-    rows: TrainingRows
-    params: _core.TrainParams
-    forest: Forest
-
-    def positive_fraction(self, X: NDArray[Any]) -> NDArray[np.float64]:
-        """Mean fraction of labeled rows in the leaves that each row falls into."""
-        return self.forest.predictor("soft", X.dtype).mean(X, self.params.n_threads)
-
-    def out_of_bag(self) -> NDArray[np.float64]:
-        """`positive_fraction` of the training rows, over the trees not grown on them."""
-        predictor = self.forest.predictor("soft", self.X.dtype)
-        return predictor.mean_held_out(self.X, self.rows.native(), self.params)
-
-    def importances(self) -> NDArray[np.float64]:
-        """Mean risk reduction of each feature."""
-        return self.forest.importances("pn", "quadratic", normalized=False)
-
-
-def supervised_forest(
-    X: NDArray[Any],
-    labeled: NDArray[np.bool_],
-    *,
-    thresholds: _core.Thresholds,
-    random_state: Any,
-    prior: float | None = None,
-    sample_weight: NDArray[np.float64] | None = None,
-    **parameters: Any,
-) -> SupervisedForest:
-    """Grow a forest that treats unlabeled rows as negatives; `prior` None is their frequency."""
-    scenario = parameters.pop("scenario", "case-control")
-    parameters |= {"risk": "pn", "scenario": scenario}
-    rows = training_rows(labeled, sample_weight, None, risk="pn")
-    params = train_params(parameters, thresholds=thresholds, rows=rows, d=X.shape[1])
-    masses = group_masses(
-        risk="pn",
-        scenario=scenario,
-        prior=prior,
-        labeled=rows.labeled_weight,
-        unlabeled=rows.unlabeled_weight,
-    )
-    set_masses(params, masses)
-    params.seed = draw_seed(random_state)
-    return SupervisedForest(X, rows, params, grow(X, rows, params))

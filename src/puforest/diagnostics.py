@@ -1,16 +1,15 @@
-"""A test of whether the labeled positives were chosen completely at random.
+"""Test of whether positives are labeled completely at random (SCAR).
 
-If every positive is labeled with the same probability c, then no region of the feature space
-can have more than a share c of its rows labeled, since at most all of its rows are positive. In a
-single training set ``c = n_p / (n π)``. Case-control data are one training set as well, of which
-``n_p + π n_u`` rows are positive, so that ``c = n_p / (n_p + π n_u)``.
+If every positive is labeled with the same probability c, no region of the feature space can have
+more than a fraction c of its rows labeled, since at most all of them are positive. In a single
+training set, ``c = n_p / (n π)``. Case-control data can be seen as a single training set with
+``n_p + π n_u`` positives, so ``c = n_p / (n_p + π n_u)``.
 
-This is all that such data can show: fewer labels in a region may as well mean fewer positives.
+Nothing else can be tested from PU data: fewer labels in a region may as well mean fewer positives.
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,46 +20,47 @@ from sklearn.utils.validation import check_consistent_length
 
 from puforest import _validation as check
 from puforest._duplicate_rows import labeled_duplicates
+from puforest._label_forest import oob_label_probabilities
 from puforest._matrix import matrix
 from puforest._sample import pu_sample
-from puforest.forest import PURandomForestClassifier
+from puforest._warnings import warn
 
 __all__ = ["ScarTest", "scar_test"]
 
-Array = NDArray[np.float64]
+_Array = NDArray[np.float64]
 
-# Fewer rows, or fewer labeled ones, say nothing about a share.
-LEAST_ROWS = 20
-LEAST_TREES = 40  # with which one row in a hundred million is in all bootstrap samples
-LEAF_SIZE = 5
-
-SIGNIFICANT = 0.05
+_MIN_ROWS = 20  # in a region, and of each group
+_MIN_TREES = 40  # with which one row in a hundred million is in all bootstrap samples
+_MIN_SAMPLES_LEAF = 5
+_SIGNIFICANCE_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
 class ScarTest:
-    """Result of `scar_test`; printing it explains it.
+    """Result of `scar_test`. Its text is the explanation.
 
     Attributes
     ----------
     statistic : float
-        How many standard deviations the labeled rows of the region are above what is allowed.
+        Number of standard deviations by which the number of labeled rows in the region exceeds
+        the largest number expected.
     p_value : float
         Probability of such a statistic if positives are labeled completely at random.
     allowed_frequency : float
-        Share of labeled rows, among those looked at, that no region can exceed then.
+        Largest fraction of labeled rows that any region can have if they are, among the rows of
+        the test.
     region_frequency : float
-        Share of labeled rows in the region where it is most above that.
+        Fraction of labeled rows in the region where it exceeds `allowed_frequency` most.
     region : ndarray of int
-        The rows of that region.
+        Indices of the rows in that region.
     features : list of str
-        Features that the labels depend on more than in the simulations, the strongest first: by
-        more than two standard deviations, and at most five.
+        Features on which the labels depend more than in the simulations, by more than two
+        standard deviations. At most five, the strongest first.
     feature_excess : ndarray of shape (n_features,)
-        How many standard deviations the importance of each feature is above its mean over the
-        simulations; 0 where it does not vary.
+        Number of standard deviations by which the importance of each feature exceeds its mean over
+        the simulations; 0 if it does not vary.
     simulated : ndarray of shape (n_simulations,)
-        The statistic of each simulation.
+        Statistic of each simulation.
     """
 
     statistic: float
@@ -69,31 +69,41 @@ class ScarTest:
     region_frequency: float
     region: NDArray[np.int64] = field(repr=False)
     features: list[str]
-    feature_excess: Array = field(repr=False)
-    simulated: Array = field(repr=False)
+    feature_excess: _Array = field(repr=False)
+    simulated: _Array = field(repr=False)
+
+    @property
+    def significant(self) -> bool:
+        """True if the p-value is at most 0.05."""
+        return self.p_value <= _SIGNIFICANCE_LEVEL
 
     @property
     def explanation(self) -> str:
-        """What the numbers mean, in words."""
+        """Result in words."""
         found = (
-            f"Of the {len(self.region)} rows that stand out most, {self.region_frequency:.0%} are "
-            f"labeled, and {self.allowed_frequency:.0%} would be allowed (p = {self.p_value:.3g})."
+            f"In the most conspicuous region of {len(self.region)} rows, "
+            f"{self.region_frequency:.0%} are labeled; at most {self.allowed_frequency:.0%} are "
+            f"expected (p = {self.p_value:.3g})."
         )
-        if len(self.simulated) < 1 / SIGNIFICANT - 1 and (self.simulated < self.statistic).all():
+        enough = round(1 / _SIGNIFICANCE_LEVEL) - 1
+        if len(self.simulated) < enough and (self.simulated < self.statistic).all():
             return (
-                f"{len(self.simulated)} simulations are too few to tell. {found} None of them went "
-                f"as far: give n_simulations={round(1 / SIGNIFICANT) - 1} or more."
+                f"{len(self.simulated)} simulations are too few to decide. {found} None of them "
+                f"exceeds this: use n_simulations={enough} or more."
             )
-        if self.p_value > SIGNIFICANT:
+        if not self.significant:
             return (
-                f"Labels completely at random are plausible. {found} A dependence on the features "
-                "that looks like fewer positives would not show."
+                f"Labels completely at random are plausible. {found} Labels that depend on the "
+                "features may go undetected where this looks like fewer positives."
             )
-        by = f" More than the class alone explains, they go with: {', '.join(self.features)}."
+        by = (
+            f" Features that the labels depend on beyond the class: {', '.join(self.features)}."
+            if self.features
+            else ""
+        )
         return (
-            f"Labels completely at random are not plausible. {found}{by if self.features else ''} "
-            "Either who gets a label depends on the features, and fit needs propensities, or the "
-            "prior is too large."
+            f"Labels completely at random are not plausible. {found}{by} Either labeling depends "
+            "on the features, and fit needs propensities, or the prior is too large."
         )
 
     def __str__(self) -> str:
@@ -112,41 +122,41 @@ def scar_test(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> ScarTest:
-    """Test whether the labeled positives may have been chosen completely at random.
+    """Test whether positives are labeled completely at random (SCAR).
 
-    A forest learns to tell labeled rows from the others, and orders the rows by its out-of-bag
-    answers. Among the rows at the top, no more may be labeled than the prior allows. How far
-    chance alone goes beyond that is found by drawing labels completely at random, from posteriors
-    that fit the data as well as such labels can, and learning again.
+    A random forest is trained to separate labeled from unlabeled rows, and the rows are ranked by
+    its out-of-bag predictions. Among the top-ranked rows, no larger fraction may be labeled than
+    the prior allows. The null distribution is simulated: labels are drawn completely at random,
+    from the posteriors that agree best with such labels, and the forest is trained again.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        The rows.
+        Labeled and unlabeled rows.
     y : array-like of shape (n_samples,)
-        Two values, the larger for labeled rows.
+        PU labels: two values, the larger one for labeled rows.
     prior : float
-        Share of positives in the population. If it is too large, the test may reject as well.
+        Class prior, the fraction of positives in the population. The test may also reject because
+        the prior is too large.
     scenario : {"case-control", "single-training-set"}, default="case-control"
-        How the rows were drawn. Where labeled rows are among the unlabeled ones again, leave
-        those out and give "single-training-set": copies hide what is looked for.
+        Sampling scenario of the data. If labeled rows also appear in the unlabeled set, remove
+        them there and use "single-training-set": duplicates make the test lose its power.
     n_simulations : int, default=99
-        Number of times that labels are drawn at random. No p-value is below
-        ``1 / (n_simulations + 1)``.
+        Number of simulations. The smallest possible p-value is ``1 / (n_simulations + 1)``.
     n_estimators : int, default=50
         Number of trees of each forest.
     max_samples : int or None, default=3000
-        If there are more rows, so many are drawn at random for the test, labeled ones up to
-        half of them; None takes all.
+        Maximum number of rows to use. If there are more, a random subset is drawn, of which up to
+        half are labeled rows. None uses all rows.
     n_jobs : int, optional
         Number of threads.
     random_state : int, RandomState instance or None, default=None
-        Seed of rows, labels and forests.
+        Seed of the random number generator.
 
     Returns
     -------
     ScarTest
-        With ``p_value`` and ``explanation``, among others.
+        Result of the test, with a ``p_value`` and an ``explanation``.
 
     Examples
     --------
@@ -168,49 +178,47 @@ def scar_test(
     check_consistent_length(X, sample.labeled)
     pi = sample.class_prior(prior)
     simulations = check.integer("n_simulations", n_simulations, 1)
-    trees = check.integer("n_estimators", n_estimators, LEAST_TREES)
+    trees = check.integer("n_estimators", n_estimators, _MIN_TREES)
     rng = check.random_state(random_state)
 
-    # Positives among the unlabeled rows, of which some may be left out.
+    # The prior of the unlabeled rows does not change when only some of them are used.
     pi_u = (pi - sample.least_prior) / (1 - sample.least_prior)
     most = len(X) if max_samples is None else check.integer("max_samples", max_samples, 1)
-    rows = _some_rows(sample.labeled, most, rng)
+    rows = _drawn_rows(sample.labeled, most, rng)
     X, labeled = X[rows], sample.labeled[rows]
     n_labeled = np.count_nonzero(labeled)
-    if min(n_labeled, len(rows) - n_labeled) < LEAST_ROWS:
+    if min(n_labeled, len(rows) - n_labeled) < _MIN_ROWS:
         raise ValueError(
-            f"y: {n_labeled} labeled and {len(rows) - n_labeled} unlabeled rows are too few "
-            f"for a test, which takes {LEAST_ROWS} of each: give more rows, or a larger max_samples"
+            f"y: {n_labeled} labeled and {len(rows) - n_labeled} unlabeled rows are too few for a "
+            f"test, which needs at least {_MIN_ROWS} of each: use more rows, or increase "
+            "max_samples"
         )
     if scenario == "case-control":
-        _warn_of_copies(X, labeled)
+        _warn_about_duplicates(X, labeled)
     pi = (n_labeled + pi_u * (len(rows) - n_labeled)) / len(rows)
     frequency = n_labeled / (len(rows) * pi)
     if pi_u < 1e-9:
         raise ValueError(
-            f"prior={prior:g} leaves no positive without a label: there is nothing to test"
+            f"prior={prior:g} leaves no unlabeled positives, so there is nothing to test"
         )
 
-    def learn(labels: NDArray[np.bool_]) -> tuple[Array, Array]:
-        forest = PURandomForestClassifier(
-            risk="pn",
-            scenario="single-training-set",
-            voting="soft",
+    def trained(labels: NDArray[np.bool_]) -> tuple[_Array, _Array]:
+        return oob_label_probabilities(
+            X,
+            labels,
             n_estimators=trees,
-            min_samples_leaf=LEAF_SIZE,
-            oob_score=True,
+            min_samples_leaf=_MIN_SAMPLES_LEAF,
             n_jobs=n_jobs,
             random_state=rng,
-        ).fit(X, labels)
-        return (1 + forest.oob_decision_function_) / 2, forest.feature_importances_
+        )
 
-    score, importance = learn(labeled)
+    score, importance = trained(labeled)
     statistic, region = _excess(score, labeled, pi)
     posterior = _posterior(score, pi)
     simulated, importances = np.empty(simulations), np.empty((simulations, X.shape[1]))
     for i in range(simulations):
         labels = rng.random_sample(len(X)) < frequency * posterior
-        score, importances[i] = learn(labels)
+        score, importances[i] = trained(labels)
         simulated[i], _ = _excess(score, labels, pi)
 
     spread = importances.std(axis=0)
@@ -230,10 +238,10 @@ def scar_test(
     )
 
 
-def _some_rows(
+def _drawn_rows(
     labeled: NDArray[np.bool_], most: int, rng: np.random.RandomState
 ) -> NDArray[np.intp]:
-    """Row numbers, as many as allowed: of labeled rows all, up to half of that number."""
+    """Draw row indices: all labeled rows, or as many as make up half of the total."""
     n, n_labeled = len(labeled), int(np.count_nonzero(labeled))
     if n <= most:
         return np.arange(n)
@@ -242,46 +250,45 @@ def _some_rows(
     return np.sort(np.concatenate([rng.choice(g, size, replace=False) for g, size in groups]))
 
 
-def _warn_of_copies(X: NDArray[Any], labeled: NDArray[np.bool_]) -> None:
-    copies, n_labeled = labeled_duplicates(X, labeled), np.count_nonzero(labeled)
-    if copies > n_labeled / 2:
-        warnings.warn(
-            f"{copies} of the {n_labeled} labeled rows of X are among the unlabeled ones again. "
-            "The p-value is then too large, and the test may see nothing: leave those unlabeled "
-            "rows out and give scenario='single-training-set'.",
-            stacklevel=3,
+def _warn_about_duplicates(X: NDArray[Any], labeled: NDArray[np.bool_]) -> None:
+    duplicates, n_labeled = labeled_duplicates(X, labeled), np.count_nonzero(labeled)
+    if duplicates > n_labeled / 2:
+        warn(
+            f"{duplicates} of the {n_labeled} labeled rows of X also appear in the unlabeled set. "
+            "This makes the p-value too large, and the test may detect nothing: remove them from "
+            "the unlabeled set and use scenario='single-training-set'."
         )
 
 
-def _excess(score: Array, labeled: NDArray[np.bool_], pi: float) -> tuple[float, NDArray[np.intp]]:
-    """Largest excess of labels among the rows at the top of `score`, and these rows.
+def _excess(score: _Array, labeled: NDArray[np.bool_], pi: float) -> tuple[float, NDArray[np.intp]]:
+    """Largest excess of labels among the top rows by `score`, and these rows.
 
-    Of T rows at the top, at most a share c is expected to be labeled, with the variance
-    T c (1 - c) of a binomial distribution where all of them are positive.
+    Of the top T rows, at most a fraction c is expected to be labeled, with the binomial variance
+    T c (1 - c) if all of them are positive.
     """
-    # Labels drawn at random may be a few more than there are positives.
+    # Labels drawn at random may slightly outnumber the positives.
     c = min(labeled.mean() / pi, 1 - 1 / len(labeled))
     order = np.argsort(-score, kind="stable")
     ends = np.append(np.diff(score[order]) < 0, True)
-    ends[: LEAST_ROWS - 1] = False
+    ends[: _MIN_ROWS - 1] = False
     size = 1 + np.flatnonzero(ends)
     z = (np.cumsum(labeled[order])[size - 1] - c * size) / np.sqrt(c * (1 - c) * size)
     best = int(z.argmax())
     return float(z[best]), np.sort(order[: size[best]])
 
 
-def _posterior(score: Array, pi: float) -> Array:
-    """Posteriors ``min(1, k score)`` with the mean `pi`.
+def _posterior(score: _Array, pi: float) -> _Array:
+    """Posteriors ``min(1, k score)`` with mean `pi`.
 
-    Under labels completely at random the posterior is the score over c; cut off at 1, and with k
-    for 1 / c, it is the nearest to that with as many positives as there are.
+    If labels are completely at random, the posterior is the score divided by c. Clipping at 1, with
+    k in place of 1 / c, gives the closest posterior with the right number of positives.
     """
 
     def gap(log_k: float) -> float:
         return float(np.minimum(1, np.exp(log_k) * score).mean() - pi)
 
     scored = float(np.mean(score > 0))
-    if scored <= pi:  # then rows without a score are positive too, all to the same degree
+    if scored <= pi:  # then rows of score 0 are positive too, with equal probability
         return np.where(score > 0, 1.0, (pi - scored) / (1 - scored))
     highest = float(-np.log(score[score > 0].min()))
     k = float(np.exp(brentq(gap, -50.0, highest)))

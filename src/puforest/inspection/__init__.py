@@ -1,4 +1,4 @@
-"""What a forest has learned: which features matter, how much, and in which direction."""
+"""Feature importances, partial dependence and feature selection."""
 
 from puforest.inspection._importances import (
     FeatureImportances,

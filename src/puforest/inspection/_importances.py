@@ -1,4 +1,4 @@
-"""How much features matter: by risk reduction, and by what a metric loses without them."""
+"""Feature importances, by risk reduction and by permutation."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class FeatureImportances:
-    """Importances of the features, several draws of each; printing them shows a table.
+    """Feature importances with their spread. Their text is a table.
 
     Attributes
     ----------
     values : ndarray of shape (n_draws, n_features)
-        Importances by draw: a tree, or a permutation.
+        Importance of each feature in each draw, which is a tree or a permutation.
     feature_names : list of str
-        Names of the features; "x0", "x1" and so on where they have none.
+        Feature names; "x0", "x1" and so on if there are none.
     kind : str
-        What the numbers are.
+        Description of the importances.
     """
 
     values: Array = field(repr=False)
@@ -50,7 +50,7 @@ class FeatureImportances:
 
     @property
     def order(self) -> NDArray[np.intp]:
-        """Features from the most to the least important."""
+        """Indices of the features, the most important first."""
         return np.argsort(-self.mean, kind="stable")
 
     def sorted(self, n: int | None = None) -> list[tuple[str, float, float]]:
@@ -59,7 +59,7 @@ class FeatureImportances:
         Parameters
         ----------
         n : int, optional
-            How many; all by default.
+            Number of features; all by default.
 
         Returns
         -------
@@ -71,7 +71,7 @@ class FeatureImportances:
     def __str__(self) -> str:
         rows = self.sorted(SHOWN)
         width = max(len(name) for name, _, _ in rows)
-        lines = [f"{self.kind}: mean and standard deviation of {len(self.values)}"]
+        lines = [f"{self.kind}: mean and standard deviation (n={len(self.values)})"]
         lines += [f"{name:<{width}}  {mean:10.4g}  {std:10.4g}" for name, mean, std in rows]
         if len(self.feature_names) > SHOWN:
             lines.append(f"... and {len(self.feature_names) - SHOWN} more")
@@ -79,18 +79,18 @@ class FeatureImportances:
 
 
 def refuse_other_tables(X: check.MatrixLike) -> None:
-    """Refuse tables whose columns scikit-learn's inspection would lose the names of."""
+    """Refuse tables other than pandas', whose column names scikit-learn's inspection drops."""
     if hasattr(X, "columns") and not hasattr(X, "iloc"):
         raise TypeError(
-            f"X must be an array or a pandas table, got {type(X).__module__}.{type(X).__name__}: "
-            "give X.to_pandas()"
+            "X must be an array or a pandas DataFrame, got "
+            f"{type(X).__module__}.{type(X).__name__}: use X.to_pandas()"
         )
 
 
 def read_once(estimator: Any, X: check.MatrixLike) -> tuple[Any, check.MatrixLike]:
-    """A forest and its table without the names of the columns, which are compared here.
+    """Compare the column names of X with those of the fit, and return both without names.
 
-    They would be compared at every prediction, in a second for 60,000 columns.
+    Otherwise names would be compared at every prediction, which takes a second for 60,000 columns.
     """
     if isinstance(estimator, PUClassifier) and hasattr(X, "columns"):
         return without_names(estimator), estimator._validated(X)
@@ -98,32 +98,32 @@ def read_once(estimator: Any, X: check.MatrixLike) -> tuple[Any, check.MatrixLik
 
 
 def require_forest(name: str, value: Any) -> PUClassifier:
-    """Refuse what is not an estimator of this package."""
+    """Refuse estimators of other packages."""
     if not isinstance(value, PUClassifier):
-        raise TypeError(f"{name} must be a forest or tree of puforest, got {type(value).__name__}")
+        raise TypeError(f"{name} must be a puforest forest or tree, got {type(value).__name__}")
     return value
 
 
 def importances(
     forest: Any, *, normalized: bool = False, top: int | None = None
 ) -> FeatureImportances:
-    """Importances by risk reduction, with their spread over the trees.
+    """Compute feature importances by risk reduction, with their spread over the trees.
 
     Parameters
     ----------
     forest : estimator
-        A fitted forest or tree of puforest.
+        Fitted puforest forest or tree.
     normalized : bool, default=False
-        Whether to divide the reduction of each split by the mass of its node, so that splits deep
-        in a tree count as much as those near its root.
+        Whether to divide the risk reduction of each split by the mass of its node, so that splits
+        deep in a tree count as much as those near its root.
     top : int, optional
-        Only so many features, the most important ones first; without it all of them, in the order
-        of the fit. With very many features and trees this saves memory.
+        Number of features to return, the most important first. By default all features are
+        returned, in the order of the fit. Saves memory with many features and trees.
 
     Returns
     -------
     FeatureImportances
-        One draw for each tree. The means are those of ``feature_importances_``, or of
+        Importances with one draw per tree. Their means are ``feature_importances_`` or
         ``normalized_feature_importances_``.
 
     Examples
@@ -166,36 +166,36 @@ def permutation_importance(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> FeatureImportances:
-    """How much worse a PU metric gets when a feature is shuffled.
+    """Compute the decrease of a PU metric when a feature is permuted.
 
-    Labeled and unlabeled rows are shuffled together: a feature that is shuffled says nothing
-    about the class any more.
+    Labeled and unlabeled rows are permuted together, so that a permuted feature carries no
+    information about the class.
 
     Parameters
     ----------
     estimator : estimator
-        A fitted classifier.
+        Fitted classifier.
     X : array-like of shape (n_samples, n_features)
-        Rows that it has not seen, if what it needs for new rows is asked for: an array or a
-        pandas table.
+        Rows to evaluate on, an array or a pandas DataFrame. Use held-out rows to measure the
+        importance for new data.
     y : array-like of shape (n_samples,)
-        Their PU labels; or the true classes, with a `scoring` for those.
+        PU labels; or true classes, with a `scoring` for true classes.
     scoring : str or callable, default="pu_f1"
-        A name of `puforest.metrics.get_scorer_names`, or a callable of estimator, X and y of which
-        greater is better.
+        Name from `puforest.metrics.get_scorer_names`, or a callable with the signature
+        ``scorer(estimator, X, y)`` for which greater is better.
     n_repeats : int, default=5
-        How often each feature is shuffled.
+        Number of permutations of each feature.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows, for the metric.
+        Sample weights for the metric.
     n_jobs : int, optional
-        Number of processes for the features.
+        Number of parallel jobs over the features.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling.
+        Seed of the random number generator.
 
     Returns
     -------
     FeatureImportances
-        One draw for each repeat.
+        Importances with one draw per permutation.
 
     Examples
     --------
@@ -212,15 +212,15 @@ def permutation_importance(
     >>> int(found.order[0])
     1
     """
-    # Imported late: metrics are many, and importances need none of them.
+    # Imported here because importances by risk reduction need no metrics.
     from puforest.metrics import get_scorer
 
     check_is_fitted(estimator)
     names = check.feature_names(estimator, X)
     refuse_other_tables(X)
-    if isinstance(scoring, str):  # a callable may want the names of the columns
+    if isinstance(scoring, str):  # a callable may use the column names
         estimator, X = read_once(estimator, X)
-    with np.errstate(over="ignore", invalid="ignore"):  # sums of huge values, in its checks
+    with np.errstate(over="ignore", invalid="ignore"):  # sums of huge values in its checks
         result = sklearn.inspection.permutation_importance(
             estimator,
             X,
@@ -231,5 +231,10 @@ def permutation_importance(
             random_state=random_state,
             sample_weight=sample_weight,
         )
-    name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
-    return FeatureImportances(result.importances.T, names, f"loss of {name} when shuffled")
+    kind = f"decrease of {scoring_name(scoring)} when permuted"
+    return FeatureImportances(result.importances.T, names, kind)
+
+
+def scoring_name(scoring: str | Callable[..., float]) -> str:
+    """Name of a metric, for tables and plots."""
+    return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")

@@ -1,9 +1,9 @@
-"""How the answer of a classifier changes with a feature, on average over the population."""
+"""Partial dependence of predictions on one or two features."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from puforest import _validation as check
 from puforest._matrix import matrix
 from puforest._sample import pu_sample
+from puforest._unwrap import known_scenario
 from puforest.inspection._importances import read_once, refuse_other_tables
 
 KINDS = ("average", "individual", "both")
@@ -21,26 +22,39 @@ KINDS = ("average", "individual", "both")
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PartialDependence:
-    """Answers over a grid of values of one feature or two.
+    """Predicted probabilities over a grid of values of one or two features.
 
     Attributes
     ----------
     features : list of str
         Names of the features.
     grid : list of ndarray
-        The values of each feature.
+        Grid values of each feature.
     average : ndarray or None
-        Mean answer at each point of the grid; with two features, of shape (n_first, n_second).
+        Mean prediction at each grid point; with two features, of shape (n_first, n_second).
     individual : ndarray or None
-        The same for each row of the population: a first axis more.
+        Predictions of each row of the population, along an additional first axis.
     """
 
     features: list[str]
-    grid: list[Array] = field(repr=False)
-    average: Array | None = field(repr=False)
-    individual: Array | None = field(repr=False)
+    grid: list[Array]
+    average: Array | None
+    individual: Array | None
+
+    def __repr__(self) -> str:
+        axes = [
+            f"{name} ({len(values)} values from {_short(values[0])} to {_short(values[-1])})"
+            for name, values in zip(self.features, self.grid, strict=True)
+        ]
+        parts = [f"features: {' and '.join(axes)}"]
+        if self.average is not None:
+            low, high = self.average.min(), self.average.max()
+            parts.append(f"average probability: {low:.3f} to {high:.3f}")
+        if self.individual is not None:
+            parts.append(f"individual rows: {len(self.individual)}")
+        return f"PartialDependence({', '.join(parts)})"
 
 
 def partial_dependence(
@@ -55,33 +69,34 @@ def partial_dependence(
     percentiles: tuple[float, float] = (0.05, 0.95),
     kind: str = "average",
 ) -> PartialDependence:
-    """Probability of being positive against one feature or two, averaged over the population.
+    """Compute the partial dependence of the probability of the positive class on features.
 
-    For each value of the grid the feature is set to it in all rows of the population, and the
-    answers of ``predict_proba`` are averaged. Forests with ``voting="soft"`` answer with
-    posteriors, others with shares of votes.
+    For each grid value, the feature is set to this value in all rows of the population, and the
+    predictions of ``predict_proba`` are averaged. With ``voting="soft"`` these are posteriors,
+    otherwise fractions of votes.
 
     Parameters
     ----------
     estimator : estimator
-        A fitted classifier.
+        Fitted classifier.
     X : array-like of shape (n_samples, n_features)
-        The rows: an array or a pandas table.
+        Rows to average over, an array or a pandas DataFrame.
     features : int, str or a pair of them
-        A feature by its number or name, or two.
+        Index or name of one feature, or of two.
     y : array-like of shape (n_samples,), optional
-        PU labels of the rows. In case-control data, labeled rows are no sample of the population
-        and left out. Without it, all rows are used.
+        PU labels. In case-control data, labeled rows are left out because they are not a sample of
+        the population. Without `y`, all rows are used.
     scenario : {"case-control", "single-training-set"}, optional
-        How the rows were drawn; that of the estimator by default. Only with `y`.
+        Sampling scenario of the data, by default that of the estimator, which may be inside a
+        pipeline, a search or a calibrated model. Requires `y`.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows in the average; rows of weight 0 are not there.
+        Sample weights for the average. Rows of weight 0 are ignored.
     grid_resolution : int, default=50
-        Number of values of each feature; if there are fewer different ones, these are taken.
+        Number of grid values of each feature. If it has fewer distinct values, these are used.
     percentiles : tuple of float, default=(0.05, 0.95)
-        Shares of the population below the ends of the grid.
+        Lower and upper quantile of each feature between which the grid lies.
     kind : {"average", "individual", "both"}, default="average"
-        The average, a curve for each row, or both.
+        Whether to return the average, the predictions of each row, or both.
 
     Returns
     -------
@@ -110,8 +125,8 @@ def partial_dependence(
         X = matrix(X)
     asked: Sequence[Any] = features if isinstance(features, list | tuple) else [features]
     if not 1 <= len(asked) <= 2:
-        raise ValueError(f"features must be one or two, got {len(asked)}")
-    which = [_number_of(f, names) for f in asked]
+        raise ValueError(f"features must be one feature or two, got {len(asked)}")
+    which = [_index(f, names) for f in asked]
     weight = None if sample_weight is None else check.weights(sample_weight, len(X))
     population = np.ones(len(X)) if weight is None else weight
     if y is not None:
@@ -120,14 +135,14 @@ def partial_dependence(
             raise ValueError(f"y must have the shape ({len(X)},), got ({len(sample)},)")
         population = sample.population
     elif scenario is not None:
-        raise ValueError(f"scenario={scenario!r} says which rows of y to leave out: give y too")
+        raise ValueError(f"scenario={scenario!r} requires y, the PU labels of the rows of X")
     rows = np.flatnonzero(population > 0)
     n_rows = len(rows)
-    if n_rows == 2:  # which scikit-learn 1.9 would take for two classes
+    if n_rows == 2:  # scikit-learn 1.9 would mistake their predictions for two classes
         rows = np.tile(rows, 2)
     if hasattr(X, "columns"):
         X = X.iloc[rows]
-        # Values of the grid may lie between those of a column of whole numbers.
+        # Grid values of an integer column may lie between integers.
         X = X.astype({X.columns[i]: float for i in which if X.dtypes.iloc[i].kind in "iu"})
     else:
         X = X[rows]
@@ -151,22 +166,26 @@ def partial_dependence(
     )
 
 
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if check.is_real(value) else str(value)
+
+
 def _scenario(scenario: str | None, estimator: Any) -> str:
-    found = getattr(estimator, "scenario", None) if scenario is None else scenario
+    found = known_scenario(estimator) if scenario is None else scenario
     if found is None:
         raise ValueError(
-            f"scenario=None, and {type(estimator).__name__} knows none: say how the rows of y came "
-            "about, for example scenario='case-control'"
+            f"scenario=None, and {type(estimator).__name__} has none: set "
+            "scenario='case-control' or scenario='single-training-set'"
         )
-    return str(found)
+    return found
 
 
-def _number_of(feature: int | str, names: list[str]) -> int:
+def _index(feature: int | str, names: list[str]) -> int:
     if isinstance(feature, str) and feature in names:
         return names.index(feature)
     if check.is_integer(feature) and 0 <= int(feature) < len(names):
         return int(feature)
     raise ValueError(
-        f"features has {feature!r}, which is neither one of the {len(names)} features by number "
-        f"nor by name, such as {names[0]!r}"
+        f"features has {feature!r}, which is neither the index of one of the {len(names)} features "
+        f"nor a name, such as {names[0]!r}"
     )

@@ -1,4 +1,4 @@
-"""How well a forest does with the most important features only."""
+"""Scores of forests that use only the most important features."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length
 from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._matrix import matrix
-from puforest.inspection._importances import importances, require_forest
+from puforest.inspection._importances import importances, require_forest, scoring_name
 
 ORDERS = ("risk-reduction", "normalized")
 
@@ -25,20 +25,20 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FeatureSelectionCurve:
-    """Scores by number of features; printing it shows a table.
+    """Scores by number of features. Its text is a table.
 
     Attributes
     ----------
     n_features : ndarray of shape (n_steps,)
         Numbers of features.
     scores : ndarray of shape (n_steps, n_draws)
-        Scores with the best so many features, one for each split and repeat.
+        Scores with that many of the most important features, for each split and repeat.
     order : ndarray of shape (n_all_features,)
-        Features by mean importance over the draws, the most important first.
+        Indices of the features by mean importance over the draws, the most important first.
     feature_names : list of str
         Names of all features.
     scoring : str
-        What the scores are.
+        Name of the metric.
     """
 
     n_features: NDArray[np.int64]
@@ -49,7 +49,7 @@ class FeatureSelectionCurve:
 
     @property
     def mean(self) -> Array:
-        """Mean score of each number of features."""
+        """Mean score for each number of features."""
         return np.asarray(self.scores.mean(axis=1))
 
     @property
@@ -59,7 +59,7 @@ class FeatureSelectionCurve:
 
     @property
     def area(self) -> float:
-        """Mean height of the curve over the numbers of features."""
+        """Mean of the curve over the number of features."""
         if len(self.n_features) == 1:
             return float(self.mean[0])
         steps = np.diff(self.n_features)
@@ -68,7 +68,7 @@ class FeatureSelectionCurve:
 
     @property
     def smallest(self) -> int:
-        """Fewest features whose mean score is within one standard error of the best."""
+        """Smallest number of features whose mean score is within one standard error of the best."""
         best = int(self.mean.argmax())
         error = self.std[best] / np.sqrt(self.scores.shape[1])
         return int(self.n_features[self.mean >= self.mean[best] - error][0])
@@ -95,39 +95,40 @@ def feature_selection_curve(
     n_repeats: int = 1,
     random_state: int | np.random.RandomState | None = None,
 ) -> FeatureSelectionCurve:
-    """Fit with the best 1, 2, ... features, and judge each fit on rows held out.
+    """Evaluate fits with an increasing number of the most important features on held-out rows.
 
-    In each split the features are put in the order of their importances in a forest fitted to the
-    training rows, so that the rows that judge have no part in the choice.
+    In each split, features are ranked by their importances in a forest fitted to the training
+    rows, so that the held-out rows do not influence the ranking.
 
     Parameters
     ----------
     estimator : estimator
-        A forest or tree of puforest; it is not changed. If it has no prior, that is estimated
-        once a fit with all features. A number of ``max_features`` is taken as at most that.
+        Puforest forest or tree, which is cloned. If its prior is None, the prior is estimated once
+        per fit with all features. An integer ``max_features`` is reduced where fewer features are
+        left.
     X : array-like of shape (n_samples, n_features)
-        The rows to learn from.
+        Training rows.
     y : array-like of shape (n_samples,)
-        Their PU labels.
+        PU labels of the training rows.
     X_test, y_test : array-like, optional
-        Test rows and their true classes, in the coding of `y`, to judge by; without them, parts of
-        `X` and `y` are held out.
+        Test rows and their true classes, coded as in `y`. Without them, `X` and `y` are split.
     steps : int or sequence of int, default=10
-        Numbers of features to try, or how many numbers, from 1 to all on a logarithmic scale.
+        Numbers of features to try; or how many of them, spaced logarithmically from 1 to all.
     order_by : {"risk-reduction", "normalized"} or array-like of shape (n_features,)
-        Importances to choose by, of the forest with all features; or numbers of any origin, such
-        as another method's importances, the larger the better.
+        Importances to rank by, from the forest with all features; or given importances, such as
+        those of another method.
     scoring : str or callable, optional
-        Without test rows a name of `puforest.metrics.get_scorer_names`, "pu_f1" by default; with
-        them a name of `sklearn.metrics.get_scorer_names`, "accuracy" by default; or a callable.
+        Metric. Without test rows, a name from `puforest.metrics.get_scorer_names` ("pu_f1" by
+        default); with test rows, a name from `sklearn.metrics.get_scorer_names` ("accuracy" by
+        default); or a callable with the signature ``scorer(estimator, X, y)``.
     cv : int or splitter, optional
-        Splits of the PU data: an object with ``split``, or a number of folds (5 by default) of
-        `puforest.model_selection.PUStratifiedKFold`, which keep equal rows of case-control data
-        together. Not with test rows.
+        Cross-validation splitter, or number of folds (5 by default) of
+        `puforest.model_selection.PUStratifiedKFold`, which keeps duplicate rows of case-control
+        data together. Not used with test rows.
     n_repeats : int, default=1
-        How often each split is fitted, with other seeds.
+        Number of fits of each split, with different seeds.
     random_state : int, RandomState instance or None, default=None
-        Seed of folds and forests.
+        Seed of the random number generator.
 
     Returns
     -------
@@ -168,10 +169,10 @@ def feature_selection_curve(
     repeats = check.integer("n_repeats", n_repeats, 1)
 
     if (X_test is None) != (y_test is None):
-        raise ValueError("X_test and y_test go together: give both, or neither")
+        raise ValueError("X_test and y_test must be given together")
     if X_test is not None:
         if cv is not None:
-            raise ValueError(f"cv={cv!r} splits the PU data, but X_test and y_test judge the fits")
+            raise ValueError(f"cv={cv!r} cannot be combined with X_test and y_test: drop either")
         test = matrix(X_test, "X_test")
         truth = column_or_1d(y_test)
         _require_alike(table, labels, test, truth)
@@ -200,7 +201,7 @@ def feature_selection_curve(
             weight, prior = given, model.prior
             if weight is None or estimates:
                 whole = fitted(train, train_labels, seed, prior)
-                # Estimated once, with all features: else the scores could not be compared.
+                # Estimated once, with all features; otherwise scores would not be comparable.
                 prior = whole.prior_ if estimates else prior
             if weight is None:
                 weight = importances(whole, normalized=order_by == "normalized").mean
@@ -224,14 +225,14 @@ def feature_selection_curve(
 def _require_alike(
     X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]
 ) -> None:
-    """Refuse test rows of other features or of other classes than those to learn from."""
+    """Refuse test rows whose features or classes differ from those of the training rows."""
     check_consistent_length(X_test, y_test)
     if X_test.shape[1] != X.shape[1]:
         raise ValueError(f"X_test has {X_test.shape[1]} features, but X has {X.shape[1]}")
     if unknown := np.setdiff1d(y_test, y).tolist():
         raise ValueError(
-            f"y_test has {unknown[0]!r}, which y has not: give the true classes in the coding of "
-            f"y, {np.unique(y).tolist()}"
+            f"y_test has the class {unknown[0]!r}, which y does not have: code the true classes as "
+            f"in y, {np.unique(y).tolist()}"
         )
 
 
@@ -241,29 +242,29 @@ def _sizes(steps: int | Sequence[int], n_features: int) -> NDArray[np.int64]:
         return np.unique(np.geomspace(n_features, 1, count).round().astype(np.int64))
     sizes = np.unique([check.integer("steps", k, 1) for k in np.ravel(np.asarray(steps)).tolist()])
     if not len(sizes) or sizes[-1] > n_features:
-        raise ValueError(f"steps must be numbers between 1 and {n_features}, got {steps!r}")
+        raise ValueError(f"steps must be integers from 1 to {n_features}, got {steps!r}")
     return sizes
 
 
 def _splits(
     cv: Any, scenario: str, X: NDArray[Any], y: NDArray[Any], rng: np.random.RandomState
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    # Imported late, as metrics are: a curve on test rows needs no splits.
+    # Imported here because a curve on test rows needs no splitter.
     from puforest.model_selection import PUStratifiedKFold
 
     if cv is None or check.is_integer(cv):
         folds = 5 if cv is None else int(cv)
-        copies = scenario == "case-control"
-        cv = PUStratifiedKFold(folds, random_state=rng, group_copies=copies)
+        together = scenario == "case-control"
+        cv = PUStratifiedKFold(folds, random_state=rng, group_copies=together)
     elif isinstance(cv, str) or not hasattr(cv, "split"):
-        raise TypeError(f"cv must be a number of folds or have a method 'split', got {cv!r}")
+        raise TypeError(f"cv must be an integer or a splitter with a method 'split', got {cv!r}")
     return list(cv.split(X, y))
 
 
 def _name_of(scoring: str | Callable[..., float] | None, *, truth: bool) -> str:
     if scoring is None:
         return "accuracy" if truth else "pu_f1"
-    return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
+    return scoring_name(scoring)
 
 
 def _scorer(scoring: str | Callable[..., float] | None, *, truth: bool) -> Callable[..., float]:

@@ -1,4 +1,4 @@
-"""Pictures with Matplotlib, which the extra `plot` installs."""
+"""Plots with Matplotlib; install it with ``pip install 'puforest[plot]'``."""
 
 from puforest.plots.curves import (
     plot_precision_recall,

@@ -1,4 +1,4 @@
-"""What every picture has in common: axes to draw on, colors and grid."""
+"""Axes, colors and grid of all plots."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from puforest._optional_imports import optional_import
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Two colors that the color-blind tell apart, and a quiet one for what is only for comparison.
+# Two colors that are safe for color blindness, and a muted one for reference lines.
 LABELED = "#0b6e99"
 UNLABELED = "#d9730d"
 QUIET = "#8a8f98"
 
 
 def axes(ax: Axes | None, *, title: str, xlabel: str, ylabel: str) -> Axes:
-    """The axes given, or new ones, with labels and a light grid."""
+    """Set labels and a light grid on the given axes, or on new ones."""
     if ax is None:
-        plt = optional_import("matplotlib.pyplot", extra="plot", purpose="pictures need Matplotlib")
+        plt = optional_import("matplotlib.pyplot", extra="plot", purpose="plots require Matplotlib")
         _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     ax.grid(alpha=0.25)

@@ -1,8 +1,7 @@
-"""Curves of a classifier that was judged without negatives: ROC, precision, reliability, scores."""
+"""ROC, precision-recall and reliability curves, and score distributions, from PU data."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
+from puforest._confidence import CONFIDENCE
+from puforest._warnings import warn
 from puforest.metrics._docs import documented
 from puforest.metrics._metric import Judged, Metric, judged
 from puforest.metrics._reliability import reliability
@@ -36,26 +37,26 @@ GRID = np.linspace(0, 1, 201)
 
 
 def _roc_at(at: Thresholds, prior: float) -> Array:
-    """True positive rates at false positive rates on the grid."""
+    """True positive rates at the false positive rates of the grid."""
     fpr, tpr = roc_points(at, prior)
     last = np.searchsorted(fpr, GRID, side="right") - 1
     return tpr[last]
 
 
 def _precision_at(at: Thresholds, prior: float) -> Array:
-    """Precision at recalls on the grid."""
+    """Precision at the recalls of the grid."""
     precision, recall = precision_recall_points(at, prior)
-    # From the right, so that of all points of one recall the most precise one counts.
+    # Reversed, so that the most precise of several points with the same recall is used.
     first = np.searchsorted(recall[::-1], GRID - 1e-9)
     at_recall: Array = precision[::-1][first]
     return at_recall
 
 
 def _value(rows: Judged, metric: Metric, **options: Any) -> float:
-    """The metric for the legend; warns in the name of the caller's caller."""
+    """Metric for the legend, with its warning."""
     found = rows.estimate(metric, **options)
     if found.warning is not None:
-        warnings.warn(found.warning, stacklevel=3)
+        warn(found.warning)
     return metric.clip(found.value)
 
 
@@ -68,7 +69,7 @@ def _draw(
     n_resamples: int,
     random_state: int | np.random.RandomState | None,
 ) -> None:
-    """The curve and a band from the bootstrap, at each point of the grid."""
+    """Plot the curve with a pointwise bootstrap band."""
     check.fraction("confidence", confidence)
     at = thresholds(rows.sample, rows.values)
     if check.integer("n_resamples", n_resamples, 0) > 0:
@@ -79,7 +80,7 @@ def _draw(
             ]
         )
         low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-        name = f"{100 * confidence:g}% of resamples"
+        name = f"{100 * confidence:g}% bootstrap interval"
         ax.fill_between(GRID, low, high, color=LABELED, alpha=0.2, linewidth=0, label=name)
     ax.plot(GRID, curve(at, rows.prior), color=LABELED, label=label)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.02))
@@ -94,14 +95,14 @@ def plot_roc(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     n_resamples: int = 200,
     random_state: int | np.random.RandomState | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the ROC curve with a band.
+    """Plot the ROC curve with a bootstrap confidence band.
 
-    The band takes the prior as known. 0 resamples draw none.
+    The band treats the prior as known. ``n_resamples=0`` omits it.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ def plot_roc(
     >>> from puforest.plots import plot_roc
     >>> ax = plot_roc([1, 1, 0, 0, 0, 0], [4, 3, 4, 2, 1, 0], prior=0.25, random_state=0)
     >>> ax.get_xlabel()
-    'false positive rate'
+    'False positive rate'
     """
     rows = judged(
         ROC_AUC,
@@ -131,12 +132,12 @@ def plot_roc(
     area = _value(rows, ROC_AUC)
     ax = axes(
         ax,
-        title="ROC curve from PU data",
-        xlabel="false positive rate",
-        ylabel="true positive rate",
+        title="ROC curve (PU data)",
+        xlabel="False positive rate",
+        ylabel="True positive rate",
     )
-    ax.plot([0, 1], [0, 1], color=QUIET, linestyle=":", label="chance")
-    _draw(ax, rows, _roc_at, f"area {area:.3f}", confidence, n_resamples, random_state)
+    ax.plot([0, 1], [0, 1], color=QUIET, linestyle=":", label="chance level")
+    _draw(ax, rows, _roc_at, f"AUC = {area:.3f}", confidence, n_resamples, random_state)
     ax.legend(loc="lower right", frameon=False)
     return ax
 
@@ -150,14 +151,14 @@ def plot_precision_recall(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     n_resamples: int = 200,
     random_state: int | np.random.RandomState | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw precision against recall with a band.
+    """Plot the precision-recall curve with a bootstrap confidence band.
 
-    The band takes the prior as known. 0 resamples draw none.
+    The band treats the prior as known. ``n_resamples=0`` omits it.
 
     Parameters
     ----------
@@ -173,7 +174,7 @@ def plot_precision_recall(
     >>> from puforest.plots import plot_precision_recall
     >>> ax = plot_precision_recall([1, 1, 0, 0, 0], [4, 3, 4, 2, 1], prior=0.25, random_state=0)
     >>> ax.get_ylabel()
-    'precision'
+    'Precision'
     """
     rows = judged(
         AVERAGE_PRECISION,
@@ -185,9 +186,9 @@ def plot_precision_recall(
         propensity=propensity,
     )
     mean = _value(rows, AVERAGE_PRECISION)
-    ax = axes(ax, title="Precision and recall from PU data", xlabel="recall", ylabel="precision")
-    ax.axhline(rows.prior, color=QUIET, linestyle=":", label="chance")
-    _draw(ax, rows, _precision_at, f"average {mean:.3f}", confidence, n_resamples, random_state)
+    ax = axes(ax, title="Precision-recall curve (PU data)", xlabel="Recall", ylabel="Precision")
+    ax.axhline(rows.prior, color=QUIET, linestyle=":", label="chance level")
+    _draw(ax, rows, _precision_at, f"AP = {mean:.3f}", confidence, n_resamples, random_state)
     ax.legend(loc="lower left", frameon=False)
     return ax
 
@@ -203,13 +204,14 @@ def plot_reliability(
     propensity: ArrayLike | None = None,
     n_bins: int = 10,
     strategy: str = "quantile",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw shares of positives against predicted probabilities, with error bars.
+    """Plot the fraction of positives against the predicted probability, with error bars.
 
-    The share in a bin is the precision of a classifier that calls just this bin positive: the bars
-    are those of `pu_interval` for it, and take the prior as known.
+    The fraction of positives in a bin is the precision of a classifier that predicts exactly this
+    bin as positive. The error bars are the intervals of `pu_interval` for this precision, and treat
+    the prior as known.
 
     Parameters
     ----------
@@ -225,7 +227,7 @@ def plot_reliability(
     >>> y_true, y_prob = [1, 1, 0, 0, 0, 0], [0.9, 0.6, 0.8, 0.4, 0.2, 0.2]
     >>> ax = plot_reliability(y_true, y_prob, prior=0.4, n_bins=2)
     >>> ax.get_xlabel()
-    'predicted probability'
+    'Predicted probability'
     """
     rows = judged(
         CALIBRATION_ERROR,
@@ -241,11 +243,11 @@ def plot_reliability(
     distance = _value(rows, CALIBRATION_ERROR, n_bins=n_bins, strategy=strategy)
     ax = axes(
         ax,
-        title="Reliability from PU data",
-        xlabel="predicted probability",
-        ylabel="share of positives",
+        title="Reliability diagram (PU data)",
+        xlabel="Predicted probability",
+        ylabel="Fraction of positives",
     )
-    ax.plot([0, 1], [0, 1], color=QUIET, linestyle=":", label="perfect")
+    ax.plot([0, 1], [0, 1], color=QUIET, linestyle=":", label="perfectly calibrated")
     ax.errorbar(
         found.predicted,
         found.observed,
@@ -253,7 +255,7 @@ def plot_reliability(
         color=LABELED,
         marker="o",
         capsize=3,
-        label=f"calibration error {distance:.3f}",
+        label=f"calibration error = {distance:.3f}",
     )
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     ax.legend(loc="upper left", frameon=False)
@@ -272,11 +274,12 @@ def plot_score_distributions(
     n_bins: int = 30,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how scores spread over the population, its positives, and hence its negatives.
+    """Plot the score distributions of the population, its positives and its negatives.
 
-    The positives are the labeled rows, scaled to an area of the prior; what they leave of the
-    population are the negatives. Where they stick out of it, the prior is too large, or labeled
-    rows are no random sample of the positives.
+    The distribution of the positives is that of the labeled rows, scaled by the prior. The
+    negatives are the difference between the population and the positives. If the positives exceed
+    the population anywhere, the prior is too large, or the labeled rows are not a random sample of
+    the positives.
 
     Parameters
     ----------
@@ -291,7 +294,7 @@ def plot_score_distributions(
     >>> from puforest.plots import plot_score_distributions
     >>> ax = plot_score_distributions([1, 1, 0, 0, 0, 0], [4, 3, 4, 2, 1, 0], prior=0.25)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['population', 'positives in it (from labeled rows)', 'hence negatives']
+    ['population', 'positives (from labeled rows)', 'negatives (difference)']
     """
     rows = judged(
         ROC_AUC,
@@ -309,9 +312,9 @@ def plot_score_distributions(
     )
     ax = axes(
         ax,
-        title="Scores of labeled and unlabeled rows",
-        xlabel="score",
-        ylabel="density in the population",
+        title="Score distributions (PU data)",
+        xlabel="Score",
+        ylabel="Density",
     )
     ax.stairs(population, edges, fill=True, color=UNLABELED, alpha=0.3, label="population")
     ax.stairs(
@@ -319,7 +322,7 @@ def plot_score_distributions(
         edges,
         color=LABELED,
         linewidth=2,
-        label="positives in it (from labeled rows)",
+        label="positives (from labeled rows)",
     )
     ax.stairs(
         np.maximum(population - positives, 0),
@@ -327,7 +330,7 @@ def plot_score_distributions(
         color=QUIET,
         linewidth=1.5,
         linestyle="--",
-        label="hence negatives",
+        label="negatives (difference)",
     )
     ax.set_ylim(0, 1.4 * max(population.max(), positives.max()))
     ax.legend(frameon=False, loc="upper left")

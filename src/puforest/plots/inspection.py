@@ -1,4 +1,4 @@
-"""Pictures of what a forest has learned."""
+"""Plots of importances, partial dependence and feature selection."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ __all__ = [
     "plot_partial_dependence",
 ]
 
+PROBABILITY = "Probability of the positive class"
 COLORS = (LABELED, UNLABELED, QUIET, "#5b2a86", "#3c8d40")
 
 
 def plot_importances(importances: Any, *, top: int = 15, ax: Axes | None = None) -> Axes:
-    """Draw the most important features as bars, with the spread over the draws.
+    """Plot the most important features as bars, with standard deviations.
 
     Parameters
     ----------
     importances : FeatureImportances or estimator
-        What `puforest.inspection.importances` or `permutation_importance` returned, or a fitted
-        forest.
+        Result of `puforest.inspection.importances` or `permutation_importance`, or a fitted forest.
     top : int, default=15
-        How many features to show.
+        Number of features to show.
     ax : Axes, optional
-        Where to draw; new axes by default.
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -54,8 +54,8 @@ def plot_importances(importances: Any, *, top: int = 15, ax: Axes | None = None)
         importances = forest_importances(importances)
     rows = importances.sorted(check.integer("top", top, 1))
     names, means, spreads = zip(*rows, strict=True)
-    xlabel = f"{importances.kind}, and its standard deviation"
-    ax = axes(ax, title="Most important features", xlabel=xlabel, ylabel="")
+    xlabel = f"{importances.kind[:1].upper()}{importances.kind[1:]} (mean ± standard deviation)"
+    ax = axes(ax, title="Feature importances", xlabel=xlabel, ylabel="")
     ax.barh(
         range(len(rows)),
         means,
@@ -65,7 +65,7 @@ def plot_importances(importances: Any, *, top: int = 15, ax: Axes | None = None)
     )
     ax.set_yticks(range(len(rows)), labels=names)
     ax.invert_yaxis()
-    # A spread may reach below 0, where there are no importances to see.
+    # Error bars may extend below 0, where there is nothing else to see.
     ax.set_xlim(left=min(0.0, 1.05 * min(means)))
     ax.grid(False, axis="y")
     return ax
@@ -74,17 +74,18 @@ def plot_importances(importances: Any, *, top: int = 15, ax: Axes | None = None)
 def plot_importance_map(
     importances: Any, shape: tuple[int, ...], *, ax: Axes | None = None
 ) -> Axes:
-    """Draw importances of pixels where the pixels are.
+    """Plot the importances of pixels as an image.
 
     Parameters
     ----------
     importances : FeatureImportances, estimator or array-like
-        Importances, a fitted forest, or one number for each pixel.
+        Importances, a fitted forest, or one value per pixel.
     shape : tuple of int
-        Height and width of the images whose pixels are the features, row by row. A third number
-        counts channels, the first of which come first; their importances are added up.
+        Height and width of the images whose pixels are the features, in row-major order. An
+        optional third number is that of channels, stored one after the other; their importances
+        are summed.
     ax : Axes, optional
-        Where to draw; new axes by default.
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -95,24 +96,24 @@ def plot_importance_map(
     >>> from puforest.plots import plot_importance_map
     >>> ax = plot_importance_map([0.1, 0.3, 0.2, 0.0], (2, 2))
     """
-    values = _one_each(importances)
+    values = _values(importances)
     if len(shape) not in (2, 3) or np.prod(shape) != len(values):
         raise ValueError(
-            f"shape={shape} is not that of images of {len(values)} features: give height and "
-            "width, and the number of channels if there are several"
+            f"shape={shape} does not match the {len(values)} features: it must be (height, width) "
+            "or (height, width, channels)"
         )
     height, width = shape[:2]
     image = values.reshape(-1, height, width).sum(axis=0)
-    ax = axes(ax, title="Importance of each pixel", xlabel="", ylabel="")
+    ax = axes(ax, title="Feature importances by pixel", xlabel="", ylabel="")
     ax.grid(False)
     drawn = ax.imshow(image, cmap="magma", interpolation="nearest")
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    ax.get_figure().colorbar(drawn, ax=ax, shrink=0.85, label="importance")  # type: ignore[union-attr]
+    ax.get_figure().colorbar(drawn, ax=ax, shrink=0.85, label="Importance")  # type: ignore[union-attr]
     return ax
 
 
-def _one_each(importances: Any) -> Any:
+def _values(importances: Any) -> Any:
     if isinstance(importances, FeatureImportances):
         return importances.mean
     if hasattr(importances, "feature_importances_"):
@@ -124,16 +125,16 @@ def _one_each(importances: Any) -> Any:
 def plot_partial_dependence(
     dependence: PartialDependence, *, max_lines: int = 50, ax: Axes | None = None
 ) -> Axes:
-    """Draw how the answer changes with one feature, or over the plane of two.
+    """Plot the partial dependence on one feature as a curve, or on two as contours.
 
     Parameters
     ----------
     dependence : PartialDependence
-        What `puforest.inspection.partial_dependence` returned.
+        Result of `puforest.inspection.partial_dependence`.
     max_lines : int, default=50
-        How many rows to show by lines of their own, if there are such: evenly spaced ones.
+        Maximum number of individual curves, taken at even spacing over the rows.
     ax : Axes, optional
-        Where to draw; new axes by default.
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -149,11 +150,10 @@ def plot_partial_dependence(
     >>> ax = plot_partial_dependence(partial_dependence(forest, X, 0))
     """
     check.integer("max_lines", max_lines, 1)
-    answer = "probability of being positive"
     if len(dependence.features) == 2:
-        return _plot_plane(dependence, answer, ax)
+        return _plot_contours(dependence, ax)
     name, grid = dependence.features[0], dependence.grid[0]
-    ax = axes(ax, title=f"Dependence on {name}", xlabel=name, ylabel=answer)
+    ax = axes(ax, title=f"Partial dependence on {name}", xlabel=name, ylabel=PROBABILITY)
     if dependence.individual is not None:
         lines = dependence.individual
         some = np.linspace(0, len(lines) - 1, min(max_lines, len(lines))).astype(int)
@@ -164,18 +164,19 @@ def plot_partial_dependence(
     return ax
 
 
-def _plot_plane(dependence: PartialDependence, answer: str, ax: Axes | None) -> Axes:
+def _plot_contours(dependence: PartialDependence, ax: Axes | None) -> Axes:
     if dependence.average is None:
         raise ValueError(
-            "dependence on two features has no average to draw: call partial_dependence with "
-            "kind='average' or kind='both'"
+            "dependence has no average, which a plot of two features needs: call "
+            "partial_dependence with kind='average' or kind='both'"
         )
     first, second = dependence.features
-    ax = axes(ax, title=f"Dependence on {first} and {second}", xlabel=first, ylabel=second)
+    title = f"Partial dependence on {first} and {second}"
+    ax = axes(ax, title=title, xlabel=first, ylabel=second)
     drawn = ax.contourf(
         *dependence.grid, dependence.average.T, levels=np.linspace(0, 1, 11), cmap="viridis"
     )
-    ax.get_figure().colorbar(drawn, ax=ax, label=answer)  # type: ignore[union-attr]
+    ax.get_figure().colorbar(drawn, ax=ax, label=PROBABILITY)  # type: ignore[union-attr]
     return ax
 
 
@@ -185,18 +186,18 @@ def plot_feature_selection(
     log: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw scores against the number of features, with bands of one standard deviation.
+    """Plot scores against the number of features, with bands of one standard deviation.
 
     Parameters
     ----------
     *curves : FeatureSelectionCurve
-        What `puforest.inspection.feature_selection_curve` returned, one or several.
+        One or more results of `puforest.inspection.feature_selection_curve`.
     labels : list of str, optional
-        Names of the curves, for a legend.
+        Labels of the curves in the legend.
     log : bool, default=True
-        Whether the numbers of features are on a logarithmic scale.
+        Whether to use a logarithmic scale for the number of features.
     ax : Axes, optional
-        Where to draw; new axes by default.
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -215,13 +216,13 @@ def plot_feature_selection(
     >>> ax = plot_feature_selection(curve)
     """
     if not curves:
-        raise ValueError("curves: give at least one, from feature_selection_curve")
+        raise ValueError("plot_feature_selection needs at least one FeatureSelectionCurve")
     if labels is not None and len(labels) != len(curves):
-        raise ValueError(f"labels must be {len(curves)}, one a curve, got {len(labels)}")
+        raise ValueError(f"labels must have one entry per curve, {len(curves)}, got {len(labels)}")
     ax = axes(
         ax,
-        title="Score with the most important features",
-        xlabel="number of features",
+        title="Score by number of features",
+        xlabel="Number of features",
         ylabel=curves[0].scoring,
     )
     for i, curve in enumerate(curves):

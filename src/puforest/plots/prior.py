@@ -1,4 +1,4 @@
-"""What an estimate of the class prior rests on."""
+"""Plot of the evidence for an estimate of the class prior."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ __all__ = ["plot_prior_evidence"]
 
 
 def plot_prior_evidence(estimate: PriorEstimate, *, ax: Axes | None = None) -> Axes:
-    """Draw what a method looked at to estimate the prior.
+    """Plot the evidence for an estimate of the class prior.
 
-    For BBE the quotient of the shares of unlabeled and labeled rows above each threshold, with
-    its bounds: the curve should be flat where it is lowest. For DEDPUL the densities of the
-    scores of both groups, and the positives that the estimate finds among the unlabeled rows:
-    they should fit under the unlabeled density everywhere. For TIcE and KM2 the results of
-    each part of the data, for Elkan-Noto the scores of both groups.
+    - BBE: the fraction of unlabeled rows above each threshold divided by that of labeled rows, with
+      bounds. The curve should be flat around its minimum.
+    - DEDPUL: the densities of the scores of both groups, and the positives estimated among the
+      unlabeled rows. The scaled density of the labeled rows should not exceed that of the unlabeled
+      rows anywhere.
+    - TIcE and KM2: the estimates from each fold or draw.
+    - Elkan-Noto: the scores of both groups.
 
     Parameters
     ----------
     estimate : PriorEstimate
-        From `puforest.prior.estimate_prior`, or ``prior_estimate_`` of a forest.
+        Result of `puforest.prior.estimate_prior`, or ``prior_estimate_`` of a forest.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if None.
+        Axes to draw on; new axes by default.
 
     Returns
     -------

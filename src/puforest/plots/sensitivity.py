@@ -1,4 +1,4 @@
-"""How answers hang on the class prior."""
+"""Plot of the sensitivity to the class prior."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_prior_sensitivity"]
 
-# Name in the picture, attribute, line style.
+# Label, attribute, line style.
 METRICS = (
     ("precision", "precision", "--"),
     ("recall", "recall", ":"),
@@ -23,16 +23,16 @@ METRICS = (
 
 
 def plot_prior_sensitivity(sensitivity: PriorSensitivity, *, ax: Axes | None = None) -> Axes:
-    """Draw what `prior_sensitivity` found: shares and metrics by prior.
+    """Plot predictions and metrics as functions of the class prior.
 
-    The grey diagonal is where as many rows are called positive as the prior says.
+    On the gray diagonal, the fraction of rows predicted positive equals the prior.
 
     Parameters
     ----------
     sensitivity : PriorSensitivity
-        The answers by prior.
+        Result of `puforest.model_selection.prior_sensitivity`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; new axes by default.
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -41,17 +41,17 @@ def plot_prior_sensitivity(sensitivity: PriorSensitivity, *, ax: Axes | None = N
     s = sensitivity
     ax = _canvas.axes(
         ax,
-        title="What hangs on the class prior",
-        xlabel="class prior",
-        ylabel="share of rows, or metric",
+        title="Sensitivity to the class prior",
+        xlabel="Class prior",
+        ylabel="Fraction of rows, or metric",
     )
     ends = s.priors[[0, -1]]
     ax.plot(ends, ends, color=_canvas.QUIET, lw=1)
     ax.axvline(
-        s.prior, color=_canvas.QUIET, lw=1, ls="--", label=f"prior of the fit: {s.prior:.3g}"
+        s.prior, color=_canvas.QUIET, lw=1, ls="--", label=f"prior of the fit = {s.prior:.3g}"
     )
-    ax.plot(s.priors, s.positive_share, color=_canvas.LABELED, lw=2.5, label="called positive")
-    ax.plot(s.priors, s.flipped_share, color=_canvas.UNLABELED, lw=2.5, label="decision flipped")
+    ax.plot(s.priors, s.positive_share, color=_canvas.LABELED, lw=2.5, label="predicted positive")
+    ax.plot(s.priors, s.flipped_share, color=_canvas.UNLABELED, lw=2.5, label="prediction changed")
     for name, attribute, style in METRICS:
         values = getattr(s, attribute)
         if values is not None:

@@ -1,11 +1,11 @@
-"""The class prior: how many of the rows are positive, from positive and unlabeled data alone.
+"""Estimates of the class prior from positive and unlabeled data.
 
-Every method asks how much of the unlabeled data the positives can make up: no region can hold a
-smaller share of the unlabeled rows than its share of the positives times the prior.
+All methods rest on one inequality: the fraction of the unlabeled rows that lie in a region is at
+least the class prior times the fraction of the positives that do.
 """
 
 from puforest.prior._base import PriorEstimate, PriorEstimatedWarning
-from puforest.prior._estimate import METHODS, estimate_prior
+from puforest.prior._estimate import estimate_prior
 from puforest.prior.bbe import BBE
 from puforest.prior.dedpul import DEDPUL
 from puforest.prior.elkan_noto import ElkanNoto
@@ -15,7 +15,6 @@ from puforest.prior.tice import TIcE
 __all__ = [
     "BBE",
     "DEDPUL",
-    "METHODS",
     "ElkanNoto",
     "KernelMean",
     "PriorEstimate",

@@ -1,4 +1,4 @@
-"""What all estimators of the prior share: the rows, the result, and the scenario."""
+"""Base class of the prior estimators, and their result."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from puforest.scenario import SCENARIOS
 
 Array = NDArray[np.float64]
 
-# More rows of a kind would cost time and memory, and tell nothing: the share of 100,000 rows in any
-# region is known to 0.002.
-MOST_ROWS = 100_000
+# More rows of either group would only cost time and memory: the fraction of 100,000 rows that lie
+# in a region has a standard error below 0.002.
+MAX_ROWS = 100_000
 
 
 class PriorEstimatedWarning(UserWarning):
-    """Says that a class prior was estimated, which the result depends on."""
+    """Warning that the class prior was estimated because none was given."""
 
 
 @dataclass(frozen=True)
 class PriorEstimate:
-    """A class prior, how sure it is, and what it rests on.
+    """Class prior with its interval and the evidence for it.
 
     Attributes
     ----------
     value : float
-        Share of positives in the population.
+        Fraction of positives in the population.
     interval : tuple of float
-        Where it lies with the probability `confidence`, as far as chance goes. It does not cover
-        what no method can know: positives that all look like some negatives.
+        Confidence interval of the class prior. It accounts for sampling error only, not for
+        positives that cannot be told from negatives, which no method can detect.
     confidence : float
-        The level of `interval`.
+        Confidence level of `interval`.
     method : str
         Name of the method.
     scenario : str
-        How the rows came about.
+        Sampling scenario of the data.
     unlabeled_prior : float
-        Share of positives among the unlabeled rows.
+        Fraction of positives among the unlabeled rows.
     label_frequency : float
-        Share of the positives of the whole data that are labeled.
+        Fraction of the positives, over all rows of the data, that are labeled.
     evidence : dict
-        What the method looked at; `puforest.plots.plot_prior_evidence` draws it.
+        Intermediate results of the method, drawn by `puforest.plots.plot_prior_evidence`.
     """
 
     value: float
@@ -69,13 +69,13 @@ class PriorEstimate:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows to look at: X, which are labeled, and how many rows each counts as."""
+class PriorSample:
+    """Rows that a prior is estimated from, and how many rows each one counts as."""
 
     X: NDArray[Any]
     labeled: NDArray[np.bool_]
     weight: Array
-    labeled_total: float  # weights of all rows of the fit, those left out included
+    labeled_total: float  # total weights in the data, including rows that were not drawn
     unlabeled_total: float
 
     @property
@@ -88,14 +88,14 @@ class Rows:
 
     @property
     def odds(self) -> float:
-        """Labeled rows for each unlabeled one."""
+        """Number of labeled rows per unlabeled row."""
         labeled = self.weight[self.labeled].sum()
         return float(labeled / self.weight[~self.labeled].sum())
 
 
 @dataclass(frozen=True)
-class Share:
-    """What a method finds: the share of positives among the unlabeled rows."""
+class UnlabeledPrior:
+    """Fraction of positives among the unlabeled rows, as a method estimates it."""
 
     value: float
     low: float
@@ -104,7 +104,7 @@ class Share:
 
 
 class PriorEstimator(BaseEstimator):
-    """Base of the methods: `fit` finds `prior_`, `interval_` and `estimate_`."""
+    """Base class of the methods: `fit` sets `prior_`, `interval_` and `estimate_`."""
 
     _method: str
 
@@ -122,11 +122,11 @@ class PriorEstimator(BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Labeled and unlabeled rows.
         y : array-like of shape (n_samples,)
-            Two values, the larger for labeled rows.
+            PU labels: two values, the larger one for labeled rows.
         sample_weight : array-like of shape (n_samples,), optional
-            A row of weight 2 counts as two.
+            Sample weights. A row of weight 2 counts as two rows.
 
         Returns
         -------
@@ -135,64 +135,63 @@ class PriorEstimator(BaseEstimator):
         check.one_of("scenario", self.scenario, SCENARIOS)
         check.fraction("confidence", self.confidence)
         X, y = validated(self, X, y=y)
-        rows = self._rows(X, training_rows(y, sample_weight, None, risk="nnpu"))
-        self.estimate_ = self._as_estimate(rows, self._share(rows))
+        sample = self._sample(X, training_rows(y, sample_weight, None, risk="nnpu"))
+        self.estimate_ = self._population_prior(sample, self._unlabeled_prior(sample))
         self.prior_ = self.estimate_.value
         self.interval_ = self.estimate_.interval
         return self
 
-    def _rows(self, X: NDArray[Any], given: TrainingRows) -> Rows:
-        """Rows that weigh something, of each kind up to a number."""
-        for name, n in (("labeled", given.n_labeled), ("unlabeled", given.n_unlabeled)):
+    def _sample(self, X: NDArray[Any], rows: TrainingRows) -> PriorSample:
+        """Draw up to `MAX_ROWS` rows of each group, among those with nonzero weight."""
+        for name, n in (("labeled", rows.n_labeled), ("unlabeled", rows.n_unlabeled)):
             if n < 2:
                 raise ValueError(
-                    f"y: a prior cannot be estimated from {n} {name} row; at least two of each "
-                    "kind are needed. Give the prior instead, for example prior=0.3."
+                    f"y: a prior cannot be estimated from {n} {name} row; at least two labeled "
+                    "and two unlabeled rows are needed. Give the prior instead, for example "
+                    "prior=0.3."
                 )
         rng = check.random_state(self.random_state)
 
-        def some(n: int) -> NDArray[np.intp]:
-            return (
-                np.sort(rng.choice(n, MOST_ROWS, replace=False)) if n > MOST_ROWS else np.arange(n)
-            )
+        def drawn(n: int) -> NDArray[np.intp]:
+            return np.sort(rng.choice(n, MAX_ROWS, replace=False)) if n > MAX_ROWS else np.arange(n)
 
-        n = given.n_labeled
-        total = (float(given.labeled_weight.sum()), float(given.unlabeled_weight.sum()))
-        kept = np.concatenate([some(n), n + some(given.n_unlabeled)])
-        # Weights are known up to a factor: they are to add up to as many rows of equal weight as
-        # would be as informative, which makes equal ones 1.
-        weight = check.at_most_one(given.weight[kept])
+        n = rows.n_labeled
+        total = (float(rows.labeled_weight.sum()), float(rows.unlabeled_weight.sum()))
+        kept = np.concatenate([drawn(n), n + drawn(rows.n_unlabeled)])
+        # Only ratios of weights matter. They are scaled to sum to the effective sample size, so
+        # that equal weights become 1.
+        weight = check.at_most_one(rows.weight[kept])
         weight *= weight.sum() / (weight @ weight)
-        return Rows(X[given.order[kept]], kept < n, weight, *total)
+        return PriorSample(X[rows.order[kept]], kept < n, weight, *total)
 
-    def _share(self, rows: Rows) -> Share:
+    def _unlabeled_prior(self, sample: PriorSample) -> UnlabeledPrior:
         raise NotImplementedError
 
-    def _as_estimate(self, rows: Rows, share: Share) -> PriorEstimate:
-        """From the share among the unlabeled rows to that of the population."""
-        w_p, w_u = rows.labeled_total, rows.unlabeled_total
+    def _population_prior(self, sample: PriorSample, found: UnlabeledPrior) -> PriorEstimate:
+        """Convert the prior of the unlabeled rows to that of the population."""
+        w_p, w_u = sample.labeled_total, sample.unlabeled_total
         known = w_p / (w_p + w_u) if self.scenario == "single-training-set" else 0.0
-        # Neither all rows nor none, which no forest could learn from.
-        least = 0.5 / rows.n_unlabeled
+        # No forest can learn from a prior of exactly 0 or 1.
+        least = 0.5 / sample.n_unlabeled
 
         def prior(value: float) -> float:
             return known + (1 - known) * float(np.clip(value, least, 1 - least))
 
-        found = float(np.clip(share.value, least, 1 - least))
+        unlabeled_prior = float(np.clip(found.value, least, 1 - least))
         return PriorEstimate(
-            value=prior(share.value),
-            interval=(prior(min(share.low, share.value)), prior(max(share.high, share.value))),
+            value=prior(found.value),
+            interval=(prior(min(found.low, found.value)), prior(max(found.high, found.value))),
             confidence=self.confidence,
             method=self._method,
             scenario=self.scenario,
-            unlabeled_prior=found,
-            label_frequency=w_p / (w_p + found * w_u),
-            evidence=share.evidence,
+            unlabeled_prior=unlabeled_prior,
+            label_frequency=w_p / (w_p + unlabeled_prior * w_u),
+            evidence=found.evidence,
         )
 
 
 def within_one(X: NDArray[Any]) -> Array:
-    """Columns divided by powers of two that leave no value above 1: their squares stay finite."""
+    """Divide each column by a power of two so that no value exceeds 1 and squares stay finite."""
     exponent = np.frexp(np.abs(X).max(axis=0))[1]
     scaled: Array = np.ldexp(X.astype(np.float64), -exponent)
     return scaled

@@ -1,4 +1,4 @@
-"""One function for all methods."""
+"""One function for all methods of prior estimation."""
 
 from __future__ import annotations
 
@@ -38,25 +38,26 @@ def estimate_prior(
     random_state: int | np.random.RandomState | None = None,
     **options: Any,
 ) -> PriorEstimate:
-    """Estimate the share of positives in the population.
+    """Estimate the class prior, the fraction of positives in the population.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        The rows.
+        Labeled and unlabeled rows.
     y : array-like of shape (n_samples,)
-        Two values, the larger for labeled rows.
+        PU labels: two values, the larger one for labeled rows.
     method : {"bbe", "dedpul", "tice", "elkan-noto", "km2"}, default="bbe"
-        The class of `puforest.prior` to use. "bbe" is fast, has a bound for its error, and is
-        among the most exact.
+        Estimation method: `BBE`, `DEDPUL`, `TIcE`, `ElkanNoto` or `KernelMean`. "bbe" is fast, has
+        an error bound, and is among the most accurate.
     scenario : {"case-control", "single-training-set"}, default="case-control"
-        How the rows came about.
+        Sampling scenario of the data.
     sample_weight : array-like of shape (n_samples,), optional
-        A row of weight 2 counts as two.
+        Sample weights. A row of weight 2 counts as two rows.
     random_state : int, RandomState instance or None, default=None
-        Seed of all that is random.
+        Seed of the random number generator.
     **options
-        Further parameters of the class.
+        Other parameters of the method's class, such as ``confidence``, the confidence level of
+        the interval (0.95 by default).
 
     Returns
     -------
@@ -86,12 +87,12 @@ def missing_prior(
     n_jobs: int | None,
     random_state: Any,
 ) -> PriorEstimate:
-    """The prior for a fit with prior=None, with a warning that says so."""
+    """Estimate the prior for a fit with ``prior=None``, and warn about it."""
     method = BBE(scenario=scenario, n_jobs=n_jobs, random_state=random_state)
     estimate = method.fit(X, y, sample_weight).estimate_
     warn(
-        f"prior=None: the share of positives is estimated as {estimate}. The classifier depends "
-        "on it: compare it with what you know, or give prior= yourself.",
+        f"prior=None: the class prior is estimated as {estimate}. Predictions depend on it: "
+        "check that it is plausible, or set prior.",
         PriorEstimatedWarning,
     )
     return estimate

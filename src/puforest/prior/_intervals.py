@@ -1,4 +1,4 @@
-"""Intervals: by resampling scores, and by the spread over parts of the data."""
+"""Confidence intervals from bootstrap samples and from repeated estimates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bootstrap_interval(
     n_resamples: int,
     random_state: int | np.random.RandomState | None,
 ) -> tuple[float, float, float]:
-    """Value of a statistic of both groups' scores and weights, and its percentile interval."""
+    """Statistic of both groups' scores and weights, and its percentile bootstrap interval."""
     rng = check.random_state(random_state)
 
     def resampled() -> float:
@@ -37,6 +37,6 @@ def bootstrap_interval(
 
 
 def half_width(values: Array, confidence: float) -> float:
-    """Half of Student's interval for the mean of some values."""
+    """Half the width of Student's interval for the mean of the values."""
     quantile = student.ppf((1 + confidence) / 2, len(values) - 1)
     return float(quantile * values.std(ddof=1) / np.sqrt(len(values)))

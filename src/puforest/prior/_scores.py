@@ -1,8 +1,8 @@
-"""Scores of a P-against-U classifier on rows that it has not seen.
+"""Held-out scores of a classifier that separates labeled from unlabeled rows.
 
-Cross-fitted forests, not out-of-bag answers: there a labeled row would be scored by fewer trees
-than an unlabeled one, and its noisier score would look like another distribution. Over eight
-data sets this cost BBE a quarter of its accuracy, and made DEDPUL slide to zero.
+The scores are cross-fitted, not out-of-bag: out of bag, a labeled row would be scored by fewer
+trees than an unlabeled one, and its noisier score would look like a different distribution. Over
+eight data sets, out-of-bag scores cost BBE a quarter of its accuracy and let DEDPUL slide to zero.
 """
 
 from __future__ import annotations
@@ -12,75 +12,80 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 
 from puforest import _validation as check
+from puforest._cross_fitting import cross_fitted_scores
 from puforest._duplicate_rows import duplicate_groups
-from puforest.prior._base import Array, PriorEstimator, Rows
+from puforest._label_forest import label_forest
+from puforest.prior._base import Array, PriorEstimator, PriorSample
 
-# Found by trial on the sets of benchmarks/prior.py: trees see few unlabeled rows, other ones each
-# time, take both groups as equally large, and stop at leaves that can be impure.
-TREES = 100
-LEAF = 5
-UNLABELED_PER_TREE = 4  # times the labeled rows
+# Tuned on the data sets of benchmarks/prior.py: each tree draws a different small sample of the
+# unlabeled rows, both groups have equal weight, and leaves may be impure.
+N_TREES = 100
+MIN_SAMPLES_LEAF = 5
+UNLABELED_PER_TREE = 4  # times the number of labeled rows
 UNLABELED_PER_FOLD = 10
 
 
 class ScoredPriorEstimator(PriorEstimator):
-    """Base of the methods that look at scores."""
+    """Base class of the methods that use scores."""
 
     estimator: Any
     cv: int
     n_jobs: int | None
 
-    def _scores(self, rows: Rows) -> Array:
-        """Held-out scores in the order of the rows; larger is more like the labeled ones."""
+    def _scores(self, sample: PriorSample) -> Array:
+        """Held-out scores in the order of the rows; higher means more similar to labeled rows."""
         n_folds = check.integer("cv", self.cv, 2)
-        n_folds = min(n_folds, rows.n_labeled, rows.n_unlabeled)
+        n_folds = min(n_folds, sample.n_labeled, sample.n_unlabeled)
         rng = check.random_state(self.random_state)
-        fold = folds(rows, n_folds, rng)
-        scores = np.empty(len(fold))
-        for k in range(n_folds):
-            train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            model = self._classifier(rows, train, rng)
-            if self.estimator is None:
-                train = thinned(train, rows.labeled, rng)
-            weight = rows.weight[train]
-            weights = {} if (weight == weight[0]).all() else {"sample_weight": weight}
-            model.fit(rows.X[train], rows.labeled[train].astype(int), **weights)
-            scores[test] = model.predict_proba(rows.X[test])[:, 1]
-        return scores
+        fold = folds(sample, n_folds, rng)
+        splits = ((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds))
+        return cross_fitted_scores(lambda train: self._fitted(sample, train, rng), sample.X, splits)
 
-    def _classifier(
-        self, rows: Rows, train: NDArray[np.intp], rng: np.random.RandomState
-    ) -> ClassifierMixin:
+    def _fitted(
+        self, sample: PriorSample, train: NDArray[np.intp], rng: np.random.RandomState
+    ) -> Any:
+        """Classifier fitted to the training rows of a fold."""
         if self.estimator is not None:
-            if not hasattr(self.estimator, "predict_proba"):
-                raise TypeError(
-                    "estimator must be a classifier with a method 'predict_proba', got "
-                    f"{self.estimator!r}"
-                )
-            return clone(self.estimator)
-        from puforest.forest import PUExtraTreesClassifier  # which estimates priors with this
-
-        n_labeled = int(np.count_nonzero(rows.labeled[train]))
-        n_unlabeled = len(train) - n_labeled
-        return PUExtraTreesClassifier(
-            prior=0.5,
-            risk="pn",
-            voting="soft",
-            n_estimators=TREES,
-            min_samples_leaf=min(LEAF, max(1, n_labeled // 10)),
-            max_unlabeled=min(n_unlabeled, UNLABELED_PER_TREE * n_labeled),
+            return self._fitted_estimator(sample, train)
+        seed = rng.randint(np.iinfo(np.int32).max)
+        train = without_surplus(train, sample.labeled, rng)
+        labeled = sample.labeled[train]
+        n_labeled = int(np.count_nonzero(labeled))
+        return label_forest(
+            sample.X[train],
+            labeled,
+            sample_weight=unequal(sample.weight[train]),
+            n_estimators=N_TREES,
+            min_samples_leaf=min(MIN_SAMPLES_LEAF, max(1, n_labeled // 10)),
+            max_unlabeled=min(len(train) - n_labeled, UNLABELED_PER_TREE * n_labeled),
             n_jobs=self.n_jobs,
-            random_state=rng.randint(np.iinfo(np.int32).max),
+            random_state=seed,
         )
 
+    def _fitted_estimator(self, sample: PriorSample, train: NDArray[np.intp]) -> Any:
+        if not hasattr(self.estimator, "predict_proba"):
+            raise TypeError(
+                "estimator must be a classifier with a method 'predict_proba', got "
+                f"{self.estimator!r}"
+            )
+        weight = unequal(sample.weight[train])
+        weights = {} if weight is None else {"sample_weight": weight}
+        labels = sample.labeled[train].astype(int)
+        return clone(self.estimator).fit(sample.X[train], labels, **weights)
 
-def thinned(
+
+def unequal(weight: Array) -> Array | None:
+    """Return the weights, or None if they are all equal."""
+    return None if (weight == weight[0]).all() else weight
+
+
+def without_surplus(
     train: NDArray[np.intp], labeled: NDArray[np.bool_], rng: np.random.RandomState
 ) -> NDArray[np.intp]:
-    """The training rows without the unlabeled ones that trees would hardly look at."""
+    """Drop unlabeled training rows beyond the number that the trees can make use of."""
     is_labeled = labeled[train]
     unlabeled = train[~is_labeled]
     most = UNLABELED_PER_FOLD * int(np.count_nonzero(is_labeled))
@@ -90,31 +95,31 @@ def thinned(
     return np.concatenate([train[is_labeled], chosen])
 
 
-def folds(rows: Rows, n_folds: int, rng: np.random.RandomState) -> NDArray[np.intp]:
-    """Number of the fold of each row, each group spread evenly.
+def folds(sample: PriorSample, n_folds: int, rng: np.random.RandomState) -> NDArray[np.intp]:
+    """Assign a fold to each row, stratified by group.
 
-    All copies of a row go to one fold: else the one would be scored by a classifier that has seen
-    the other. This must hold for unlabeled rows without a labeled copy too, or else only their
-    scores would be pulled down by their copies; on UNSW-NB15, where four rows in ten have copies,
-    that makes priors by 0.05 too low.
+    Duplicate rows share a fold; otherwise one would be scored by a classifier trained on the
+    other. This includes unlabeled rows without a labeled duplicate: if only they were split, only
+    their scores would be pulled down by their duplicates. On UNSW-NB15, where four rows in ten
+    have duplicates, that makes priors 0.05 too low.
     """
-    fold = np.empty(len(rows.labeled), dtype=np.intp)
-    for part in (rows.labeled, ~rows.labeled):
+    fold = np.empty(len(sample.labeled), dtype=np.intp)
+    for part in (sample.labeled, ~sample.labeled):
         n = np.count_nonzero(part)
         fold[part] = rng.permutation(np.arange(n) % n_folds)
-    group = duplicate_groups(rows.X)
+    group = duplicate_groups(sample.X)
     home = np.empty(group.max() + 1, dtype=np.intp)
-    for part in (~rows.labeled, rows.labeled):
+    for part in (~sample.labeled, sample.labeled):
         home[group[part]] = fold[part]
     together = home[group]
-    # Data of a few distinct rows may not spread: then copies have to part.
+    # With few distinct rows the folds may be too uneven; then duplicates are split up.
     most = max(0.5, 1.5 / n_folds)
-    parts = (together[rows.labeled], together[~rows.labeled])
-    spread = [np.bincount(part, minlength=n_folds) for part in parts]
-    return together if all(n.min() > 0 and n.max() <= most * n.sum() for n in spread) else fold
+    parts = (together[sample.labeled], together[~sample.labeled])
+    sizes = [np.bincount(part, minlength=n_folds) for part in parts]
+    return together if all(n.min() > 0 and n.max() <= most * n.sum() for n in sizes) else fold
 
 
 def smoothed_logit(scores: Array) -> Array:
-    """Logits of shares of trees, half a vote added to each side."""
-    result: Array = logit((scores * TREES + 0.5) / (TREES + 1))
+    """Logits of vote fractions, with half a vote added to each side."""
+    result: Array = logit((scores * N_TREES + 0.5) / (N_TREES + 1))
     return result

@@ -1,4 +1,4 @@
-"""Best bin estimation: the purest top of the scores."""
+"""Best bin estimation (BBE), from the rows with the highest scores."""
 
 from __future__ import annotations
 
@@ -7,47 +7,53 @@ from typing import Any
 import numpy as np
 
 from puforest import _validation as check
-from puforest.prior._base import Array, Rows, Share
+from puforest._confidence import CONFIDENCE
+from puforest.prior._base import Array, PriorSample, UnlabeledPrior
 from puforest.prior._scores import ScoredPriorEstimator
 
 __all__ = ["BBE"]
 
-SLACK = 0.01  # gamma of the paper
-MOST_POINTS = 1000  # of the curve that is kept as evidence
+# Of the bound that selects the threshold: gamma in the paper, and the confidence level. The level
+# is fixed so that the estimate does not depend on the level of the interval.
+SLACK = 0.01
+THRESHOLD_CONFIDENCE = 0.9
+MAX_POINTS = 1000  # on the curve kept as evidence
 
 
 class BBE(ScoredPriorEstimator):
     """Best bin estimation (Garg, Wu, Smola, Balakrishnan and Lipton, NeurIPS 2021).
 
-    Takes the rows whose score is above a threshold, and divides their share of the unlabeled
-    rows by their share of the labeled ones. The threshold is the one with the least upper
-    confidence bound for the quotient: high enough for few negatives to be above it, low enough
-    for both shares to be known well.
+    The prior is estimated as the fraction of unlabeled rows with a score above a threshold,
+    divided by the fraction of labeled rows above it. The threshold minimizes an upper confidence
+    bound of this ratio: it must be high enough to exclude most negatives, and low enough for both
+    fractions to be well estimated.
 
     Parameters
     ----------
     scenario : {"case-control", "single-training-set"}, default="case-control"
-        How the rows came about.
+        Sampling scenario of the data.
     estimator : classifier, default=None
-        What tells labeled from unlabeled rows; with ``predict_proba``. None is a forest.
+        Classifier that separates labeled from unlabeled rows, with a ``predict_proba`` method. A
+        forest by default.
     cv : int, default=5
-        Number of folds: each row is scored by a classifier that has not seen it.
-    confidence : float, default=0.9
-        Level of the interval, and of the bound that chooses the threshold.
+        Number of cross-validation folds. Each row is scored by a classifier that has not seen it.
+    confidence : float, default=0.95
+        Confidence level of the interval.
     n_jobs : int or None, default=None
-        Threads of the forest.
+        Number of threads of the forest.
     random_state : int, RandomState instance or None, default=None
-        Seed of all that is random.
+        Seed of the random number generator.
 
     Attributes
     ----------
     prior_ : float
-        The estimate.
+        Estimated class prior.
     interval_ : tuple of float
-        Where it lies; holds whatever the distribution of the scores, so it is wide.
+        Confidence interval of the class prior. It is valid for any distribution of the scores,
+        hence conservative.
     estimate_ : PriorEstimate
-        All about it. Its evidence holds the ``thresholds``, the ``quotient`` at each, its
-        ``upper`` and ``lower`` bounds, and the ``chosen`` threshold.
+        The estimate with its evidence: the ``thresholds``, the ``quotient`` at each of them with
+        its ``lower`` and ``upper`` bounds, and the ``chosen`` threshold.
 
     Examples
     --------
@@ -67,7 +73,7 @@ class BBE(ScoredPriorEstimator):
         scenario: str = "case-control",
         estimator: Any = None,
         cv: int = 5,
-        confidence: float = 0.9,
+        confidence: float = CONFIDENCE,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -78,35 +84,41 @@ class BBE(ScoredPriorEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _share(self, rows: Rows) -> Share:
-        scores = self._scores(rows)
-        labeled, unlabeled = rows.labeled, ~rows.labeled
+    def _unlabeled_prior(self, sample: PriorSample) -> UnlabeledPrior:
+        scores = self._scores(sample)
+        labeled, unlabeled = sample.labeled, ~sample.labeled
         return best_bin(
             scores[labeled],
             scores[unlabeled],
-            rows.weight[labeled],
-            rows.weight[unlabeled],
+            sample.weight[labeled],
+            sample.weight[unlabeled],
             confidence=self.confidence,
         )
 
 
 def best_bin(
     positive: Array, unlabeled: Array, w_p: Array, w_u: Array, *, confidence: float
-) -> Share:
-    """Quotient of the shares above the threshold with the least upper bound."""
+) -> UnlabeledPrior:
+    """Ratio of the fractions above the threshold that minimizes its upper bound."""
     threshold = np.unique(np.concatenate([positive, unlabeled]))
-    q_p, q_u = share_above(positive, w_p, threshold), share_above(unlabeled, w_u, threshold)
-    # Uniform bounds on the two distribution functions (Dvoretzky, Kiefer and Wolfowitz).
-    e_p, e_u = (np.sqrt(np.log(4 / (1 - confidence)) / (2 * effective_size(w))) for w in (w_p, w_u))
+    q_p, q_u = fraction_above(positive, w_p, threshold), fraction_above(unlabeled, w_u, threshold)
+
+    def errors(level: float) -> list[float]:
+        """Uniform bounds of the two distribution functions (Dvoretzky, Kiefer and Wolfowitz)."""
+        return [
+            float(np.sqrt(np.log(4 / (1 - level)) / (2 * effective_size(w)))) for w in (w_p, w_u)
+        ]
+
+    e_p, e_u = errors(confidence)
     with np.errstate(divide="ignore", invalid="ignore"):
         quotient = q_u / q_p
-        bound = quotient + (1 + SLACK) / q_p * (e_u + e_p)
+        bound = quotient + (1 + SLACK) / q_p * sum(errors(THRESHOLD_CONFIDENCE))
         lower = np.maximum(0, q_u - e_u) / np.minimum(1, q_p + e_p)
         upper = np.where(q_p > e_p, (q_u + e_u) / (q_p - e_p), np.inf)
     bound[q_p == 0] = np.inf
     best = int(np.argmin(bound))
-    some = np.append(np.arange(0, len(threshold), 1 + len(threshold) // MOST_POINTS), best)
-    kept = np.unique(some)
+    spaced = np.arange(0, len(threshold), 1 + len(threshold) // MAX_POINTS)
+    kept = np.unique(np.append(spaced, best))
     evidence = {
         "thresholds": threshold[kept],
         "quotient": quotient[kept],
@@ -116,18 +128,18 @@ def best_bin(
         "unlabeled_above": q_u[kept],
         "chosen": float(threshold[best]),
     }
-    return Share(float(quotient[best]), float(lower[best]), float(upper[best]), evidence)
+    return UnlabeledPrior(float(quotient[best]), float(lower[best]), float(upper[best]), evidence)
 
 
-def share_above(scores: Array, weight: Array, threshold: Array) -> Array:
-    """Share of the weight whose score is at least each of the thresholds, which ascend."""
+def fraction_above(scores: Array, weight: Array, threshold: Array) -> Array:
+    """Weighted fraction of the scores at or above each of the ascending thresholds."""
     order = np.argsort(scores)
     below = np.concatenate([[0.0], np.cumsum(weight[order])])
-    share: Array = 1 - below[np.searchsorted(scores[order], threshold)] / below[-1]
-    return share
+    fraction: Array = 1 - below[np.searchsorted(scores[order], threshold)] / below[-1]
+    return fraction
 
 
 def effective_size(weight: Array) -> float:
-    """Number of rows of equal weight that would be as informative."""
+    """Effective sample size: the number of equally weighted rows that are as informative."""
     weight = check.at_most_one(weight)
     return float(weight.sum() ** 2 / (weight @ weight))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from puforest import _validation as check
-from puforest.prior._base import Array, Rows, Share
+from puforest._confidence import CONFIDENCE
+from puforest.prior._base import Array, PriorSample, UnlabeledPrior
 from puforest.prior._intervals import bootstrap_interval
 from puforest.prior._scores import ScoredPriorEstimator
 
@@ -19,40 +20,39 @@ VARIANTS = ("e1", "e2", "e3")
 class ElkanNoto(ScoredPriorEstimator):
     """Label frequency from the probability of being labeled (Elkan and Noto, KDD 2008).
 
-    A classifier estimates g(x), the probability of a row to be labeled. Where a row is surely
-    positive, that is the label frequency. The estimators assume that this holds for all
-    labeled rows, and are too high on the prior where classes overlap: they are here to be
-    compared with.
+    A classifier estimates g(x), the probability that a row is labeled. For a row that is certain
+    to be positive, g(x) is the label frequency. The estimators assume that all labeled rows are,
+    so they overestimate the prior if the classes overlap. They are provided for comparison.
 
     Parameters
     ----------
     variant : {"e1", "e2", "e3"}, default="e1"
-        The mean of g over the labeled rows; that sum divided by the sum over all rows; or the
-        maximum of g.
+        Estimator of the label frequency: the mean of g over the labeled rows ("e1"), the sum of g
+        over the labeled rows divided by its sum over all rows ("e2"), or the maximum of g ("e3").
     scenario : {"case-control", "single-training-set"}, default="case-control"
-        How the rows came about.
+        Sampling scenario of the data.
     estimator : classifier, default=None
-        What estimates g; with ``predict_proba``. None is a forest.
+        Classifier that estimates g, with a ``predict_proba`` method. A forest by default.
     cv : int, default=5
-        Number of folds: each row is scored by a classifier that has not seen it.
-    confidence : float, default=0.9
-        Level of the interval, which comes from resampled scores.
+        Number of cross-validation folds. Each row is scored by a classifier that has not seen it.
+    confidence : float, default=0.95
+        Confidence level of the bootstrap interval.
     n_resamples : int, default=200
-        Number of resamples.
+        Number of bootstrap samples of the scores.
     n_jobs : int or None, default=None
-        Threads of the forest.
+        Number of threads of the forest.
     random_state : int, RandomState instance or None, default=None
-        Seed of all that is random.
+        Seed of the random number generator.
 
     Attributes
     ----------
     prior_ : float
-        The estimate.
+        Estimated class prior.
     interval_ : tuple of float
-        Where it lies.
+        Confidence interval of the class prior.
     estimate_ : PriorEstimate
-        All about it. Its evidence holds the ``scores`` of both groups, and the label frequency
-        among the rows looked at (``frequencies``, one number).
+        The estimate with its evidence: the ``scores`` of both groups, and the label frequency
+        among the rows used (``frequencies``, a single number).
     """
 
     _method = "elkan-noto"
@@ -64,7 +64,7 @@ class ElkanNoto(ScoredPriorEstimator):
         scenario: str = "case-control",
         estimator: Any = None,
         cv: int = 5,
-        confidence: float = 0.9,
+        confidence: float = CONFIDENCE,
         n_resamples: int = 200,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -78,16 +78,16 @@ class ElkanNoto(ScoredPriorEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _share(self, rows: Rows) -> Share:
+    def _unlabeled_prior(self, sample: PriorSample) -> UnlabeledPrior:
         check.one_of("variant", self.variant, VARIANTS)
-        scores = self._scores(rows)
+        scores = self._scores(sample)
         if self.estimator is None:
-            scores = unbalanced(scores, rows.odds)
+            scores = unbalanced(scores, sample.odds)
 
-        def share(positive: Array, unlabeled: Array, w_p: Array, w_u: Array) -> float:
+        def unlabeled_prior(positive: Array, unlabeled: Array, w_p: Array, w_u: Array) -> float:
             total = float(w_p @ positive)
             if total == 0:
-                return 1.0  # no label is likely anywhere, so all may be positive
+                return 1.0  # no row is likely to be labeled, so all of them may be positive
             if self.variant == "e1":
                 c = total / w_p.sum()
             elif self.variant == "e2":
@@ -96,25 +96,25 @@ class ElkanNoto(ScoredPriorEstimator):
                 c = max(positive.max(), unlabeled.max())
             return float(w_p.sum() / w_u.sum() * (1 - c) / c)
 
-        labeled = rows.labeled
-        groups = (scores[labeled], scores[~labeled], rows.weight[labeled])
+        labeled = sample.labeled
+        groups = (scores[labeled], scores[~labeled], sample.weight[labeled])
         value, low, high = bootstrap_interval(
-            share,
+            unlabeled_prior,
             *groups,
-            rows.weight[~labeled],
+            sample.weight[~labeled],
             confidence=self.confidence,
             n_resamples=self.n_resamples,
             random_state=self.random_state,
         )
         evidence = {
             "scores": (scores[labeled], scores[~labeled]),
-            "frequencies": np.array([rows.odds / (rows.odds + value)]),
+            "frequencies": np.array([sample.odds / (sample.odds + value)]),
             "variant": self.variant,
         }
-        return Share(value, low, high, evidence)
+        return UnlabeledPrior(value, low, high, evidence)
 
 
 def unbalanced(scores: Array, odds: float) -> Array:
-    """Probabilities of being labeled, from those in a world with as many rows of each group."""
+    """Convert probabilities for balanced groups to those for the given odds."""
     probability: Array = scores * odds / (scores * odds + 1 - scores)
     return probability

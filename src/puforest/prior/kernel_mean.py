@@ -1,4 +1,4 @@
-"""Kernel mean embedding: how far the positives can be taken out of the unlabeled data."""
+"""Kernel mean embedding (KM2), from the positives that can be removed from the unlabeled data."""
 
 from __future__ import annotations
 
@@ -9,49 +9,52 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 
 from puforest import _validation as check
-from puforest.prior._base import Array, PriorEstimator, Rows, Share, within_one
+from puforest._confidence import CONFIDENCE
+from puforest.prior._base import Array, PriorEstimator, PriorSample, UnlabeledPrior, within_one
 from puforest.prior.bbe import effective_size
 
 __all__ = ["KernelMean"]
 
-# A distance is said to grow where its slope is above this share of the final slope, plus that
-# share of the distance by which the means of two samples differ by chance.
-OF_FINAL = 0.2
-OF_CHANCE = 1.0
-LARGEST = 50.0  # lambda: a prior of 0.98
+# The distance counts as growing where its slope exceeds this fraction of the final slope plus this
+# multiple of the distance expected by chance between the means of two samples.
+FINAL_SLOPE_FRACTION = 0.2
+CHANCE_MULTIPLE = 1.0
+MAX_LAMBDA = 50.0  # corresponds to a prior of 0.98
 STEPS = 10
-NEAR = 0.01  # a distance, beside that of the two means, that is nothing but rounding
+ROUNDING = 0.01  # distances below this fraction of the distance of the two means count as zero
 
 
 class KernelMean(PriorEstimator):
     """KM2 of Ramaswamy, Scott and Tewari (ICML 2016).
 
-    Takes ever more of the positives out of the unlabeled data, and sees how far the rest is from
-    any distribution in a space of kernel functions. From the true prior on the distance grows.
-    Its time and memory grow with the square of the rows, so it looks at a few at a time.
+    An increasing multiple of the positives is removed from the unlabeled data, and the distance of
+    the remainder to the nearest distribution is measured in a reproducing kernel Hilbert space.
+    The distance starts to grow at the true prior. Because time and memory grow quadratically with
+    the number of rows, the method uses small random subsets.
 
     Parameters
     ----------
     scenario : {"case-control", "single-training-set"}, default="case-control"
-        How the rows came about.
+        Sampling scenario of the data.
     max_rows : int, default=200
-        Rows of each group to look at, drawn at random.
+        Number of rows to draw from each group.
     n_repeats : int, default=3
-        Number of draws, which are averaged.
-    confidence : float, default=0.9
-        Level of the interval, from the differences between the halves of each draw.
+        Number of draws to average over.
+    confidence : float, default=0.95
+        Confidence level of the interval, which is based on the differences between the two halves
+        of each draw.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draws.
+        Seed of the random number generator.
 
     Attributes
     ----------
     prior_ : float
-        The estimate.
+        Estimated class prior.
     interval_ : tuple of float
-        Where it lies.
+        Confidence interval of the class prior.
     estimate_ : PriorEstimate
-        All about it. Its evidence holds the share that each draw found (``draws``), and those of
-        its two halves (``halves``).
+        The estimate with its evidence: the fraction of positives among the unlabeled rows that
+        each draw (``draws``) and each half of it (``halves``) yields.
     """
 
     _method = "km2"
@@ -62,7 +65,7 @@ class KernelMean(PriorEstimator):
         scenario: str = "case-control",
         max_rows: int = 200,
         n_repeats: int = 3,
-        confidence: float = 0.9,
+        confidence: float = CONFIDENCE,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.scenario = scenario
@@ -71,46 +74,47 @@ class KernelMean(PriorEstimator):
         self.confidence = confidence
         self.random_state = random_state
 
-    def _share(self, rows: Rows) -> Share:
+    def _unlabeled_prior(self, sample: PriorSample) -> UnlabeledPrior:
         most = check.integer("max_rows", self.max_rows, 2)
         repeats = check.integer("n_repeats", self.n_repeats, 2)
         rng = check.random_state(self.random_state)
-        available = [effective_size(rows.weight[g]) for g in (rows.labeled, ~rows.labeled)]
+        available = [effective_size(sample.weight[g]) for g in (sample.labeled, ~sample.labeled)]
         sizes = [min(most, max(2, round(n))) for n in available]
 
         def drawn(group: NDArray[np.bool_], size: int) -> NDArray[np.intp]:
-            # In proportion to unequal weights, so that they need no place further on.
-            weight = rows.weight[group]
+            # Rows are drawn in proportion to their weights, which are then accounted for.
+            weight = sample.weight[group]
             unequal = bool((weight != weight[0]).any())
-            share = weight / weight.sum()
-            return rng.choice(np.flatnonzero(group), size, replace=unequal, p=share)
+            p = weight / weight.sum()
+            return rng.choice(np.flatnonzero(group), size, replace=unequal, p=p)
 
-        def found_in(positive: NDArray[np.intp], mixed: NDArray[np.intp]) -> float:
+        def estimated(positive: NDArray[np.intp], mixed: NDArray[np.intp]) -> float:
             X = StandardScaler().fit_transform(
-                within_one(rows.X[np.concatenate([positive, mixed])])
+                within_one(sample.X[np.concatenate([positive, mixed])])
             )
-            return removable_share(X, len(positive))
+            return removable_fraction(X, len(positive))
 
         draws, halves = np.empty(repeats), np.empty((repeats, 2))
         for i in range(repeats):
-            positive, mixed = drawn(rows.labeled, sizes[0]), drawn(~rows.labeled, sizes[1])
-            draws[i] = found_in(positive, mixed)
-            halves[i] = [found_in(positive[k::2], mixed[k::2]) for k in range(2)]
+            positive, mixed = drawn(sample.labeled, sizes[0]), drawn(~sample.labeled, sizes[1])
+            draws[i] = estimated(positive, mixed)
+            halves[i] = [estimated(positive[k::2], mixed[k::2]) for k in range(2)]
         mean = float(draws.mean())
         overlap = max(size / max(n, size) for size, n in zip(sizes, available, strict=True))
-        error = standard_error(draws, halves, overlap, rows.n_unlabeled)
+        error = standard_error(draws, halves, overlap, sample.n_unlabeled)
         half = float(student.ppf((1 + self.confidence) / 2, repeats)) * error
-        return Share(mean, mean - half, mean + half, {"draws": draws, "halves": halves.ravel()})
+        evidence = {"draws": draws, "halves": halves.ravel()}
+        return UnlabeledPrior(mean, mean - half, mean + half, evidence)
 
 
 def standard_error(draws: Array, halves: Array, overlap: float, n_unlabeled: int) -> float:
-    """Root mean squared error of the mean over the draws, from the two halves of each.
+    """Root mean squared error of the mean over the draws, from the two halves of each draw.
 
-    The halves of a draw have no row in common, so that ``E[(a - b)²] / 2`` is the variance V of
-    what half of the rows tell, and half of that the variance of a draw. Draws that share a part f
-    of their rows have the covariance f V / 2. Small samples are biased; by how much is seen from
-    what the halves find on average. The error is never less than for rows whose classes are
-    known: small halves may agree because neither tells anything.
+    The halves of a draw have no rows in common, so ``E[(a - b)²] / 2`` is the variance V of the
+    estimate from half the rows, and V / 2 is the variance of the estimate from a draw. Draws that
+    have a fraction f of their rows in common have covariance f V / 2. The bias of small samples is
+    estimated by the mean over the halves minus the mean over the draws. The error is at least the
+    one for rows of known classes: small halves may agree because neither is informative.
     """
     mean = float(draws.mean())
     of_draw = float(np.mean(np.diff(halves, axis=1) ** 2)) / 4
@@ -120,51 +124,51 @@ def standard_error(draws: Array, halves: Array, overlap: float, n_unlabeled: int
     return float(np.sqrt(max(variance + bias**2, known * (1 - known) / n_unlabeled)))
 
 
-def removable_share(X: Array, n_positive: int) -> float:
-    """Share of the positives, the first rows, that can be taken out of the others."""
+def removable_fraction(X: Array, n_positive: int) -> float:
+    """Largest multiple of the positives (the first rows) that the other rows may contain."""
     squared = euclidean_distances(X, squared=True)
     mean_p = np.repeat([1 / n_positive, 0], [n_positive, len(X) - n_positive])
     mean_u = np.repeat([0, 1 / (len(X) - n_positive)], [n_positive, len(X) - n_positive])
     kernel, apart = widest_gap(squared, mean_u - mean_p)
     chance = np.sqrt(mean_p.max() + mean_u.max())
-    steep = OF_FINAL * apart + OF_CHANCE * chance
-    step = 1 / kernel.sum(axis=1).max()  # its largest eigenvalue is at most that
+    steep = FINAL_SLOPE_FRACTION * apart + CHANCE_MULTIPLE * chance
+    step = 1 / kernel.sum(axis=1).max()  # the largest row sum bounds the eigenvalues
     start = mean_u
 
     def slope(stretch: float) -> float:
-        """How fast the distance to the nearest distribution grows at lambda = stretch."""
+        """Slope of the distance to the nearest distribution at lambda = stretch."""
         nonlocal start
         target = stretch * mean_u + (1 - stretch) * mean_p
         start = nearest_distribution(kernel, target, start, step)
         residual = target - start
         distance = np.sqrt(max(float(residual @ kernel @ residual), 0.0))
-        if distance <= NEAR * apart:
+        if distance <= ROUNDING * apart:
             return 0.0
         return float((residual @ kernel @ (mean_u - mean_p)) / distance)
 
-    low, high = 1.0, LARGEST
+    low, high = 1.0, MAX_LAMBDA
     if slope(high) < steep:
         return 1 - 1 / high
-    for _ in range(STEPS):  # the distance is convex in lambda: its slope grows
+    for _ in range(STEPS):  # the distance is convex in lambda, so its slope increases
         middle = float(np.sqrt(low * high))
         low, high = (low, middle) if slope(middle) >= steep else (middle, high)
     return float(1 - 1 / np.sqrt(low * high))
 
 
 def widest_gap(squared: Array, difference: Array) -> tuple[Array, float]:
-    """The Gaussian kernel, of several widths, in which the two means are farthest apart."""
+    """Gaussian kernel, among several widths, that maximizes the distance of the two means."""
     median = float(np.median(squared[squared > 0])) if (squared > 0).any() else 1.0
     kernels = [np.exp(-squared / (median * width)) for width in (0.1, 0.3, 1.0, 3.0, 10.0)]
-    own = float(difference @ difference)  # what a sample has in common with itself alone
+    own = float(difference @ difference)  # contribution of the diagonal of the kernel
     gaps = [float(np.sqrt(max(float(difference @ k @ difference) - own, 0.0))) for k in kernels]
     best = int(np.argmax(gaps))
     return kernels[best], gaps[best]
 
 
 def nearest_distribution(kernel: Array, target: Array, start: Array, step: float) -> Array:
-    """Weights, not negative and adding up to 1, whose embedding is nearest that of `target`.
+    """Weights on the simplex whose embedding is nearest to that of `target`.
 
-    Accelerated projected gradients, started from the answer for a target nearby.
+    Uses accelerated projected gradients, starting from the solution for a nearby target.
     """
     weights = ahead = start
     momentum = 1.0
@@ -181,7 +185,7 @@ def nearest_distribution(kernel: Array, target: Array, start: Array, step: float
 
 
 def on_simplex(weights: Array) -> Array:
-    """The nearest point with no negative entries that add up to 1."""
+    """Project the weights onto the probability simplex."""
     descending = np.sort(weights)[::-1]
     above = (np.cumsum(descending) - 1) / np.arange(1, len(weights) + 1)
     shift = above[np.flatnonzero(descending > above)[-1]]

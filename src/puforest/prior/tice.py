@@ -1,4 +1,4 @@
-"""Tree induction for label frequency estimation: the box with most labels."""
+"""Tree induction for label frequency estimation (TIcE), from the boxes with most labels."""
 
 from __future__ import annotations
 
@@ -10,62 +10,64 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from puforest import _validation as check
-from puforest.prior._base import Array, Rows, Share, within_one
+from puforest._confidence import CONFIDENCE
+from puforest.prior._base import Array, PriorSample, UnlabeledPrior, within_one
 from puforest.prior._intervals import half_width
 from puforest.prior._scores import ScoredPriorEstimator, smoothed_logit
 
 __all__ = ["TIcE"]
 
-FEWEST = 30  # rows of a box
-PSEUDO_ROWS = 5  # against boxes of a few rows
+MIN_ROWS = 30  # in a box
+PSEUDO_ROWS = 5  # added to each box, so that boxes of a few rows do not win by chance
 
-# Chance of a bound to be wrong, at least. The authors' 0.025 and boxes of 10 rows are made for
-# label frequencies near one half; with ten times as many unlabeled rows the bound is then as
-# wide as the frequency, and priors come out by 0.16 too high on the sets of benchmarks/prior.py.
-LEAST_DELTA = 0.1
+# Lower limit of the probability that a bound does not hold. The authors' 0.025 and boxes of 10
+# rows are meant for label frequencies near one half. With ten times as many unlabeled as labeled
+# rows their bound is as wide as the frequency itself, and priors are 0.16 too high on the data
+# sets of benchmarks/prior.py.
+MIN_DELTA = 0.1
 
 
 class TIcE(ScoredPriorEstimator):
     """Tree induction for c estimation (Bekker and Davis, AAAI 2018).
 
-    In a box of the feature space that holds only positives, the share of labeled rows is the
-    label frequency, and in no box can it be larger. A tree looks for boxes with many labeled
-    rows in one part of the data; a lower bound for their label frequency is counted on the rest.
-    Boxes of many features are poor at finding positives, so the scores of a classifier that
-    tells labeled from unlabeled rows are two more features, unless told otherwise.
+    In a box of the feature space that contains only positives, the fraction of labeled rows is the
+    label frequency; in no box can it be larger. A tree searches one fold of the data for boxes
+    with many labeled rows, and the remaining folds yield a lower bound of their label frequency.
+    Because boxes separate positives poorly when there are many features, the scores of a
+    classifier that separates labeled from unlabeled rows are added as two more features.
 
     Parameters
     ----------
     scenario : {"case-control", "single-training-set"}, default="case-control"
-        How the rows came about.
+        Sampling scenario of the data.
     scores : bool, default=True
         Whether to add held-out scores and their ranks as features.
     estimator : classifier, default=None
-        What gives the scores; with ``predict_proba``. None is a forest.
+        Classifier for the scores, with a ``predict_proba`` method. A forest by default.
     cv : int, default=5
-        Number of folds of the scores.
+        Number of cross-validation folds for the scores.
     n_folds : int, default=5
-        Parts of the data; each of them grows a tree, and the estimates are averaged.
+        Number of folds of the data. A tree is grown on each fold, and the estimates are averaged.
     max_splits : int, default=500
-        Splits of a tree.
+        Maximum number of splits of a tree.
     max_features : int, default=100
-        Features to cut boxes by, drawn at random where there are more; time grows with them.
-    confidence : float, default=0.9
-        Level of the interval, from the spread over the parts.
+        Maximum number of features to split on. If there are more, a random subset is used.
+    confidence : float, default=0.95
+        Confidence level of the interval, which is based on the spread over the folds.
     n_jobs : int or None, default=None
-        Threads of the forest.
+        Number of threads of the forest.
     random_state : int, RandomState instance or None, default=None
-        Seed of all that is random.
+        Seed of the random number generator.
 
     Attributes
     ----------
     prior_ : float
-        The estimate.
+        Estimated class prior.
     interval_ : tuple of float
-        Where it lies.
+        Confidence interval of the class prior.
     estimate_ : PriorEstimate
-        All about it. Its evidence holds the label frequency of each part (``frequencies``),
-        among the rows looked at.
+        The estimate with its evidence: the label frequency in each fold (``frequencies``), among
+        the rows used.
 
     Examples
     --------
@@ -89,7 +91,7 @@ class TIcE(ScoredPriorEstimator):
         n_folds: int = 5,
         max_splits: int = 500,
         max_features: int = 100,
-        confidence: float = 0.9,
+        confidence: float = CONFIDENCE,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -104,41 +106,41 @@ class TIcE(ScoredPriorEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _share(self, rows: Rows) -> Share:
-        n_folds = min(check.integer("n_folds", self.n_folds, 2), len(rows.labeled))
+    def _unlabeled_prior(self, sample: PriorSample) -> UnlabeledPrior:
+        n_folds = min(check.integer("n_folds", self.n_folds, 2), len(sample.labeled))
         max_splits = check.integer("max_splits", self.max_splits, 1)
         rng = check.random_state(self.random_state)
         most = check.integer("max_features", self.max_features, 1)
-        features = np.arange(rows.X.shape[1])
+        features = np.arange(sample.X.shape[1])
         if len(features) > most:
             features = rng.choice(features, most, replace=False)
-        quarter = quarters(rows.X[:, features])
+        quarter = quarters(sample.X[:, features])
         if check.boolean("scores", self.scores):
-            scores = self._scores(rows)
+            scores = self._scores(sample)
             two = np.column_stack([smoothed_logit(scores), rankdata(scores)])
             quarter = np.column_stack([quarter, quarters(two)])
-        fold = rng.permutation(np.arange(len(rows.labeled)) % n_folds)
+        fold = rng.permutation(np.arange(len(sample.labeled)) % n_folds)
         boxes = [
-            boxes_of_a_tree(quarter, rows, np.flatnonzero(fold == k), max_splits)
+            tree_boxes(quarter, sample, np.flatnonzero(fold == k), max_splits)
             for k in range(n_folds)
         ]
         c = 0.5
-        for _ in range(2):  # the bound needs the frequency itself: first a guess, then the result
+        for _ in range(2):  # the bound depends on c, so a guess is refined
             frequencies = np.array([best_bound(counts, c) for counts in boxes])
             c = float(frequencies.mean())
-        # Student's t for the spread over the parts, which share most of their rows: too narrow
-        # if anything.
+        # Student's interval over the folds. It is too narrow if anything, because the estimates
+        # share most of their rows.
         half = half_width(frequencies, self.confidence)
 
-        def share(frequency: float) -> float:
-            return rows.odds * (1 - frequency) / frequency if frequency > 0 else 1.0
+        def prior(frequency: float) -> float:
+            return sample.odds * (1 - frequency) / frequency if frequency > 0 else 1.0
 
-        evidence = {"frequencies": frequencies}
-        return Share(share(c), share(min(1.0, c + half)), share(max(0.0, c - half)), evidence)
+        low, high = prior(min(1.0, c + half)), prior(max(0.0, c - half))
+        return UnlabeledPrior(prior(c), low, high, {"frequencies": frequencies})
 
 
 def quarters(X: NDArray[Any]) -> NDArray[np.uint8]:
-    """In which quarter of its feature's range each value lies, from 0 to 3."""
+    """Quarter of its feature's range in which each value lies, from 0 to 3."""
     X = within_one(X)
     low = X.min(axis=0)
     width = X.max(axis=0) - low
@@ -147,27 +149,27 @@ def quarters(X: NDArray[Any]) -> NDArray[np.uint8]:
     return result
 
 
-def boxes_of_a_tree(
-    quarter: NDArray[np.uint8], rows: Rows, grow: NDArray[np.intp], max_splits: int
+def tree_boxes(
+    quarter: NDArray[np.uint8], sample: PriorSample, grow: NDArray[np.intp], max_splits: int
 ) -> Array:
-    """Rows and labeled rows in each box, counted on the rows that the tree was not grown on.
+    """Weights of all and of labeled rows in each box, over the rows not used to grow the tree.
 
-    A box is split at the feature and the quarter that make the best half; the box whose best
-    half is best of all comes next.
+    A box is split at the feature and quarter that yield the half with the largest fraction of
+    labeled rows. Boxes are split in the order of that fraction.
     """
-    judge = np.setdiff1d(np.arange(len(quarter)), grow, assume_unique=True)
+    held_out = np.setdiff1d(np.arange(len(quarter)), grow, assume_unique=True)
     counts = []
     heap: list[tuple[float, int, Any]] = []
 
     def add(here: NDArray[np.intp], there: NDArray[np.intp], used: NDArray[np.bool_]) -> None:
-        weight = rows.weight[there]
-        counts.append((weight.sum(), weight @ rows.labeled[there]))
-        split = best_half(quarter, rows, here, used)
+        weight = sample.weight[there]
+        counts.append((weight.sum(), weight @ sample.labeled[there]))
+        split = best_half(quarter, sample, here, used)
         if split is not None:
-            worth, feature, cut = split
-            heapq.heappush(heap, (-worth, len(counts), (here, there, used, feature, cut)))
+            score, feature, cut = split
+            heapq.heappush(heap, (-score, len(counts), (here, there, used, feature, cut)))
 
-    add(grow, judge, np.zeros(quarter.shape[1], dtype=bool))
+    add(grow, held_out, np.zeros(quarter.shape[1], dtype=bool))
     for _ in range(max_splits):
         if not heap:
             break
@@ -182,32 +184,32 @@ def boxes_of_a_tree(
 
 
 def best_half(
-    quarter: NDArray[np.uint8], rows: Rows, here: NDArray[np.intp], used: NDArray[np.bool_]
+    quarter: NDArray[np.uint8], sample: PriorSample, here: NDArray[np.intp], used: NDArray[np.bool_]
 ) -> tuple[float, int, int] | None:
-    """Worth, feature and cut of the split one half of which has most labeled rows."""
-    if len(here) < FEWEST or used.all():
+    """Score, feature and cut of the split whose better half has most labeled rows."""
+    if len(here) < MIN_ROWS or used.all():
         return None
     codes = quarter[here]
-    weight = rows.weight[here]
-    positive = weight * rows.labeled[here]
-    # Sums of both weights in each quarter of each feature, then above each of the three cuts.
+    weight = sample.weight[here]
+    positive = weight * sample.labeled[here]
+    # Sums of both weights above each of the three cuts of each feature.
     both = np.stack([weight, positive])
     above = np.stack([both @ (codes >= cut) for cut in (1, 2, 3)])  # cut, weight, feature
     total = both.sum(axis=1)[:, None]
     halves = np.stack([above, total - above])
     if not (inner := (halves[:, :, 0] > 0).all(axis=0) & ~used).any():
         return None
-    worth = (halves[:, :, 1] / (halves[:, :, 0] + PSEUDO_ROWS)).max(axis=0)
-    worth[~inner] = -1
-    cut, feature = np.unravel_index(np.argmax(worth), worth.shape)
-    return float(worth[cut, feature]), int(feature), int(cut) + 1
+    score = (halves[:, :, 1] / (halves[:, :, 0] + PSEUDO_ROWS)).max(axis=0)
+    score[~inner] = -1
+    cut, feature = np.unravel_index(np.argmax(score), score.shape)
+    return float(score[cut, feature]), int(feature), int(cut) + 1
 
 
 def best_bound(counts: Array, c: float) -> float:
-    """The largest lower bound of the label frequency over the boxes, the first of which is all."""
-    n, labeled = counts[counts[:, 0] >= FEWEST].T
+    """Largest lower bound of the label frequency over the boxes; the first box has all rows."""
+    n, labeled = counts[counts[:, 0] >= MIN_ROWS].T
     if len(n) == 0:
-        n, labeled = counts[:1].T  # all rows: few, but all there are
-    delta = max(LEAST_DELTA, 1 / (1 + 0.004 * counts[0, 0]))
+        n, labeled = counts[:1].T  # fewer rows than a box needs: use all of them
+    delta = max(MIN_DELTA, 1 / (1 + 0.004 * counts[0, 0]))
     bound = labeled / n - np.sqrt(c * (1 - c) * (1 - delta) / (delta * n))
     return float(max(bound.max(), 0.0))

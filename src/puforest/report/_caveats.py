@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from puforest.diagnostics import SIGNIFICANT, ScarTest
+from puforest.diagnostics import ScarTest
 from puforest.metrics import ClassificationReport, PriorMismatchWarning
 from puforest.prior import PriorEstimate
 from puforest.report._prior import holds
@@ -93,7 +93,7 @@ def _of_prior(prior: float, estimate: PriorEstimate | None) -> Iterator[tuple[st
 
 
 def _of_labels(scar: ScarTest | None) -> Iterator[tuple[str, str]]:
-    if scar is not None and scar.p_value <= SIGNIFICANT:
+    if scar is not None and scar.significant:
         yield SERIOUS, scar.explanation
 
 

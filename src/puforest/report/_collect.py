@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest import _validation as check
-from puforest.diagnostics import LEAST_ROWS, ScarTest, scar_test
+from puforest.diagnostics import _MIN_ROWS, ScarTest, scar_test
 from puforest.prior import PriorEstimate, estimate_prior
 from puforest.report import _model_part as of_model
 from puforest.report import _quality as of_quality
@@ -62,7 +62,7 @@ def find_prior(
     if hasattr(subject.forest, "prior_estimate_"):
         return Prior(subject.prior, subject.forest.prior_estimate_, "fit")
     # Of very few rows no method says anything, and propensities tell more than any of them.
-    if rows is None or rows.propensity is not None or _rows_of_a_kind(rows) < LEAST_ROWS:
+    if rows is None or rows.propensity is not None or _rows_of_a_kind(rows) < _MIN_ROWS:
         return Prior(subject.prior, None, "given")
     estimate = estimate_prior(
         rows.X,
@@ -166,7 +166,7 @@ def _scar(
     """The test of labels at random, where it applies."""
     all_labeled = prior - rows.sample.least_prior < 1e-6
     weighed = rows.weight is not None or rows.propensity is not None
-    if n_simulations == 0 or weighed or all_labeled or _rows_of_a_kind(rows) < LEAST_ROWS:
+    if n_simulations == 0 or weighed or all_labeled or _rows_of_a_kind(rows) < _MIN_ROWS:
         return None
     found = scar_test(
         rows.X,

@@ -1,0 +1,84 @@
+"""Plots of importances, partial dependence and feature selection."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from puforest import PUExtraTreesClassifier
+from puforest.inspection import (
+    feature_selection_curve,
+    importances,
+    partial_dependence,
+)
+from puforest.plots import (
+    plot_feature_selection,
+    plot_importance_map,
+    plot_importances,
+    plot_partial_dependence,
+)
+
+ONE = "single-training-set"
+
+
+@pytest.fixture
+def plt():
+    mpl.use("agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+def test_plot_importances(plt, forest):
+    found = importances(forest)
+    ax = plot_importances(found, top=4)
+    assert [bar.get_width() for bar in ax.patches] == [mean for _, mean, _ in found.sorted(4)]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == [n for n, *_ in found.sorted(4)]
+    _, own = plt.subplots()
+    assert plot_importances(forest, ax=own) is own
+    assert len(own.patches) == 6
+
+
+def test_plot_importance_map(plt):
+    ax = plot_importance_map(np.arange(12.0), (2, 3, 2))
+    assert_array_equal(ax.images[0].get_array(), [[6, 8, 10], [12, 14, 16]])
+    with pytest.raises(ValueError, match=r"shape=\(2, 2\) does not match the 12 features"):
+        plot_importance_map(np.arange(12.0), (2, 2))
+
+
+def test_plot_importance_map_of_a_forest(plt, forest):
+    for given in (forest, importances(forest)):
+        ax = plot_importance_map(given, (3, 2))
+        assert_allclose(ax.images[0].get_array().ravel(), forest.feature_importances_)
+
+
+def test_plot_partial_dependence(plt, forest, blobs):
+    X, *_ = blobs
+    curve = partial_dependence(forest, X, 0, kind="both", grid_resolution=10)
+    ax = plot_partial_dependence(curve, max_lines=8)
+    assert len(ax.lines) == 9
+    assert_array_equal(ax.lines[-1].get_ydata(), curve.average)
+    plane = partial_dependence(forest, X, (0, 1), grid_resolution=5)
+    assert plot_partial_dependence(plane).get_ylabel() == "x1"
+    lines = partial_dependence(forest, X, (0, 1), grid_resolution=2, kind="individual")
+    with pytest.raises(ValueError, match="dependence has no average"):
+        plot_partial_dependence(lines)
+
+
+def test_plot_feature_selection(plt, blobs):
+    X, labeled, y = blobs
+    model = PUExtraTreesClassifier(0.4, scenario=ONE, n_estimators=3)
+    curves = [
+        feature_selection_curve(model, X, labeled, X_test=X, y_test=y, steps=[1, 3], order_by=by)
+        for by in ("risk-reduction", "normalized")
+    ]
+    ax = plot_feature_selection(*curves, labels=["one", "two"])
+    assert [line.get_ydata().tolist() for line in ax.lines] == [c.mean.tolist() for c in curves]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one", "two"]
+    assert ax.get_xscale() == "log"
+    assert plot_feature_selection(curves[0], log=False).get_xscale() == "linear"
+    with pytest.raises(ValueError, match="labels must have one entry per curve, 2, got 1"):
+        plot_feature_selection(*curves, labels=["one"])
+    with pytest.raises(ValueError, match="at least one"):
+        plot_feature_selection()

@@ -1,0 +1,227 @@
+"""Steps of each method of prior estimation, compared with results by hand."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pu_clouds import clouds
+from sklearn.dummy import DummyClassifier
+
+from puforest.prior import ElkanNoto, KernelMean, TIcE
+from puforest.prior._base import PriorSample
+from puforest.prior._intervals import bootstrap_interval
+from puforest.prior._scores import folds
+from puforest.prior.bbe import best_bin
+from puforest.prior.dedpul import density_ratio, explaining_prior
+from puforest.prior.kernel_mean import on_simplex, standard_error
+from puforest.prior.tice import best_bound, quarters
+
+
+def test_best_bin_by_hand():
+    """At 0.6, all labeled and 3/10 of the unlabeled rows; at 0.9, 1/2 and 2/10 of them."""
+    p = np.repeat([0.9, 0.6], 500)
+    u = np.repeat([0.9, 0.6, 0.1], [200, 100, 700])
+    found = best_bin(p, u, np.ones(1000), np.ones(1000), confidence=0.9)
+    assert_allclose(found.value, 0.3)
+    assert_allclose(found.evidence["quotient"], [1, 0.3, 0.4])
+    assert found.evidence["chosen"] == 0.6
+    assert found.low < 0.3 < found.high
+    narrow = best_bin(p, u, np.ones(1000), np.ones(1000), confidence=0.5)
+    assert found.low < narrow.low < narrow.high < found.high
+
+
+def test_estimate_of_bbe_does_not_depend_on_the_level_of_its_interval():
+    rng = np.random.default_rng(0)
+    p, u = rng.normal(1, size=100), np.concatenate([rng.normal(1, size=100), rng.normal(size=200)])
+    found = [best_bin(p, u, np.ones(100), np.ones(300), confidence=c) for c in (0.5, 0.9, 0.999)]
+    assert len({one.value for one in found}) == 1
+    widths = [one.high - one.low for one in found]
+    assert widths == sorted(set(widths))
+
+
+def test_interval_of_bbe_covers():
+    rng = np.random.default_rng(0)
+    covered = 0
+    for _ in range(100):
+        p = rng.normal(2, size=200)
+        u = np.concatenate([rng.normal(2, size=200), rng.normal(-3, size=300)])
+        found = best_bin(p, u, np.ones(200), np.ones(500), confidence=0.95)
+        covered += found.low <= 0.4 <= found.high
+    assert covered >= 95
+
+
+@pytest.mark.parametrize("function", [best_bin, lambda *a, confidence: density_ratio(*a)])
+def test_weights_are_equivalent_to_repeated_rows(function):
+    rng = np.random.default_rng(1)
+    p, u = rng.normal(1, size=40), rng.normal(size=80)
+    w_p, w_u = rng.integers(1, 4, size=40), rng.integers(1, 4, size=80)
+    weighted = function(p, u, w_p.astype(float), w_u.astype(float), confidence=0.9)
+    repeated = function(
+        p.repeat(w_p), u.repeat(w_u), np.ones(w_p.sum()), np.ones(w_u.sum()), confidence=0.9
+    )
+    if function is best_bin:
+        assert_allclose(weighted.evidence["quotient"], repeated.evidence["quotient"])
+    else:
+        assert_allclose(weighted[2], repeated[2])
+
+
+@pytest.mark.parametrize("prior", [0.1, 0.5, 0.9])
+def test_dedpul_from_known_densities(prior):
+    """The density ratio is 1/prior where there are positives, and 0 elsewhere."""
+    ratio, mass = np.array([0, 1 / prior]), np.array([1 - prior, prior])
+    assert_allclose(explaining_prior(ratio, mass), prior, atol=0.011)
+
+
+def test_dedpul_is_robust_to_noise_in_the_tail():
+    """Without the guard, a far too large ratio of 0.1% of the rows drags the prior to zero."""
+    ratio = np.array([0, 2.0 - 0.05 * 0.001 / 0.499, 50])
+    mass = np.array([0.5, 0.499, 0.001])
+    assert_allclose(explaining_prior(ratio, mass), 0.5, atol=0.02)
+
+
+def test_tice_bound_by_hand():
+    counts = np.array([[1000.0, 200], [100, 60], [10, 10]])
+    delta = 1 / 5
+    bound = 0.6 - np.sqrt(0.25 * (1 - delta) / (delta * 100))
+    assert_allclose(best_bound(counts, 0.5), bound)  # the box of 10 rows is too small
+
+
+def test_tice_quarters():
+    X = np.array([[0.0, 7], [1, 7], [2, 7], [3, 7], [4, 7]])
+    assert_array_equal(quarters(X).T, [[0, 1, 2, 3, 3], [0, 0, 0, 0, 0]])
+
+
+def test_scores_help_tice_where_boxes_do_not():
+    """Positives lie along a diagonal of many features, so no box contains many of them."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([True, False], [900, 1100])
+    X = rng.normal(size=(2000, 12)) + 0.9 * truth[:, None]
+    y = (np.arange(2000) < 300).astype(int)
+    errors = [
+        abs(TIcE(scores=scores, random_state=0).fit(X, y).prior_ - 600 / 1700)
+        for scores in (False, True)
+    ]
+    assert errors[1] < errors[0]
+
+
+def test_tice_draws_features():
+    """Only one of 50 features is informative; a small random subset misses it."""
+    X, y = clouds(0.4, scenario="case-control", n_p=300, n_u=600)
+    X = np.column_stack([X[:, :1], np.random.default_rng(0).normal(size=(900, 49))])
+    few, all_features = (
+        TIcE(scores=False, max_features=n, random_state=0).fit(X, y).prior_ for n in (2, 50)
+    )
+    assert abs(all_features - 0.4) < 0.2 < few - 0.4
+
+
+def test_interval_of_km2_covers_where_each_draw_has_all_rows():
+    covered = []
+    for seed in range(5):
+        X, labeled = clouds(4 / 9, scenario="case-control", n_p=60, n_u=90, seed=seed)
+        low, high = KernelMean(random_state=0).fit(X, labeled).interval_
+        assert 0.1 < high - low < 0.85  # of 90 rows, 40 are positive, up to 9 with 95% confidence
+        covered.append(low <= 4 / 9 <= high)
+    assert sum(covered) >= 4
+
+
+def test_interval_of_km2_narrows_with_the_number_of_rows():
+    sizes = ((60, 90), (200, 200), (2000, 4000))
+    data = [clouds(0.5, scenario="case-control", n_p=p, n_u=u) for p, u in sizes]
+    ends = np.array([KernelMean(random_state=0).fit(*rows).interval_ for rows in data])
+    width = ends[:, 1] - ends[:, 0]
+    assert (np.diff(width) < 0).all()
+
+
+def test_interval_of_km2_is_wide_if_a_few_rows_agree():
+    # Every draw and every half of it allows all rows to be positive.
+    X = np.zeros((8, 1))
+    low, high = KernelMean(random_state=0).fit(X, np.repeat([1, 0], 4)).interval_
+    assert high - low > 0.3
+
+
+def test_error_of_km2_by_hand():
+    halves = np.array([[0.4, 0.6], [0.5, 0.5]])  # V = 0.01, so 0.005 for a draw
+    whole = standard_error(np.array([0.5, 0.5]), halves, 1.0, 10**6)
+    assert_allclose(whole, np.sqrt(0.005))
+    assert_allclose(standard_error(np.array([0.5, 0.5]), halves, 0.0, 10**6), np.sqrt(0.0025))
+    assert_allclose(standard_error(np.array([0.4, 0.4]), halves, 1.0, 10**6), np.sqrt(0.015))
+    assert_allclose(standard_error(np.array([0.5, 0.5]), halves, 1.0, 10), np.sqrt(0.025))
+
+
+def test_nearest_point_of_the_simplex():
+    assert_allclose(on_simplex(np.array([0.5, 0.5])), [0.5, 0.5])
+    assert_allclose(on_simplex(np.array([2.0, 0.0])), [1, 0])
+    assert_allclose(on_simplex(np.array([0.6, 0.6, -5.0])), [0.5, 0.5, 0])
+
+
+def test_variants_of_elkan_noto():
+    X, y = clouds(0.4, scenario="case-control", distance=8.0)
+    found = {
+        v: ElkanNoto(variant=v, n_resamples=10, random_state=0).fit(X, y).prior_
+        for v in ("e1", "e2", "e3")
+    }
+    assert len(set(found.values())) == 3
+    assert abs(found["e2"] - 0.4) < 0.1
+
+
+def test_elkan_noto_interval_of_the_maximum():
+    """A bootstrap sample may lack the row with the largest score."""
+    X, y = clouds(0.4, scenario="case-control", n_p=100, n_u=300)
+    low, high = ElkanNoto(variant="e3", random_state=0).fit(X, y).interval_
+    assert high - low > 0.01
+
+
+@pytest.mark.parametrize("variant", ["e1", "e2", "e3"])
+def test_elkan_noto_with_zero_scores(variant):
+    X, y = clouds(0.4, scenario="case-control", n_p=20, n_u=60)
+    never = DummyClassifier(strategy="most_frequent")
+    assert ElkanNoto(variant=variant, estimator=never).fit(X, y).prior_ > 0.9
+
+
+@pytest.mark.parametrize("n_folds", [2, 5])
+def test_duplicate_rows_share_a_fold(n_folds):
+    """Rows 0 to 19 are labeled, 10 to 19 repeat 0 to 9, and 40 to 59 repeat 0 to 19."""
+    X = np.arange(60.0)[:, None]
+    X[10:20] = X[:10]
+    X[40:] = X[:20]
+    labeled = np.arange(60) < 20
+    fold = folds(PriorSample(X, labeled, np.ones(60), 20, 40), n_folds, np.random.RandomState(1))
+    assert_array_equal(fold[40:], fold[:20])
+    assert_array_equal(fold[10:20], fold[:10])
+    assert len(np.unique(fold[labeled])) == n_folds
+
+
+def test_identical_rows_are_split():
+    labeled = np.arange(60) < 20
+    fold = folds(
+        PriorSample(np.zeros((60, 1)), labeled, np.ones(60), 20, 40), 5, np.random.RandomState(0)
+    )
+    assert_array_equal(np.bincount(fold[labeled]), [4] * 5)
+    assert_array_equal(np.bincount(fold[~labeled]), [8] * 5)
+
+
+def test_duplicate_rows_are_split_if_folds_would_be_uneven():
+    X = np.repeat(np.arange(4.0), 5)[:, None]
+    labeled = np.arange(20) % 2 == 0
+    fold = folds(PriorSample(X, labeled, np.ones(20), 10, 10), 5, np.random.RandomState(0))
+    for part in (labeled, ~labeled):
+        assert_array_equal(np.bincount(fold[part]), [2] * 5)
+
+
+def test_bootstrap_draws_rows():
+    """Rows and their weights are drawn together, and group sizes stay the same."""
+    sizes = []
+
+    def statistic(positive, unlabeled, w_p, w_u):
+        sizes.append((len(positive), len(unlabeled), len(w_p), len(w_u)))
+        assert_array_equal(w_p, 2 * positive)
+        assert_array_equal(w_u, 3 * unlabeled)
+        return positive.mean()
+
+    p, u = np.arange(50.0), np.arange(70.0)
+    value, low, high = bootstrap_interval(
+        statistic, p, u, 2 * p, 3 * u, confidence=0.95, n_resamples=400, random_state=0
+    )
+    assert set(sizes) == {(50, 70, 50, 70)}
+    assert value == 24.5
+    error = 1.96 * p.std() / np.sqrt(50)
+    assert_allclose([low, high], [24.5 - error, 24.5 + error], atol=1)
