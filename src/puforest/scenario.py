@@ -22,9 +22,17 @@ from numpy.typing import NDArray
 
 from puforest import _validation as check
 
-__all__ = ["SCENARIOS", "GroupMasses", "group_masses"]
+__all__ = ["DESCRIPTIONS", "SCENARIOS", "GroupMasses", "group_masses"]
 
 SCENARIOS = ("case-control", "single-training-set")
+
+# One sentence each for descriptions, the command line and reports.
+DESCRIPTIONS = {
+    "case-control": "the labeled positives were collected separately; "
+    "the unlabeled rows are a sample of the population",
+    "single-training-set": "all rows are one sample of the population, "
+    "and some of its positives are labeled",
+}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
 from puforest.metrics._docs import documented
-from puforest.metrics._metric import Judged, Metric, judged
+from puforest.metrics._metric import EvaluationSet, Metric, evaluation_set
 from puforest.metrics._reliability import reliability
 from puforest.metrics.calibration import CALIBRATION_ERROR
 from puforest.metrics.intervals import IntervalSettings, resamples
@@ -51,7 +51,7 @@ def _precision_at(at: Thresholds, prior: float) -> Array:
     return at_recall
 
 
-def _value(rows: Judged, metric: Metric, **options: Any) -> float:
+def _value(rows: EvaluationSet, metric: Metric, **options: Any) -> float:
     """The metric for the legend; warns in the name of the caller's caller."""
     found = rows.estimate(metric, **options)
     if found.warning is not None:
@@ -61,7 +61,7 @@ def _value(rows: Judged, metric: Metric, **options: Any) -> float:
 
 def _draw(
     ax: Axes,
-    rows: Judged,
+    rows: EvaluationSet,
     curve: Callable[[Thresholds, float], Array],
     label: str,
     confidence: float,
@@ -119,7 +119,7 @@ def plot_roc(
     >>> ax.get_xlabel()
     'false positive rate'
     """
-    rows = judged(
+    rows = evaluation_set(
         ROC_AUC,
         y_true,
         y_score,
@@ -175,7 +175,7 @@ def plot_precision_recall(
     >>> ax.get_ylabel()
     'precision'
     """
-    rows = judged(
+    rows = evaluation_set(
         AVERAGE_PRECISION,
         y_true,
         y_score,
@@ -227,7 +227,7 @@ def plot_reliability(
     >>> ax.get_xlabel()
     'predicted probability'
     """
-    rows = judged(
+    rows = evaluation_set(
         CALIBRATION_ERROR,
         y_true,
         y_prob,
@@ -293,7 +293,7 @@ def plot_score_distributions(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['population', 'positives in it (from labeled rows)', 'hence negatives']
     """
-    rows = judged(
+    rows = evaluation_set(
         ROC_AUC,
         y_true,
         y_score,

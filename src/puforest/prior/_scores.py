@@ -15,6 +15,7 @@ from scipy.special import logit
 from sklearn.base import ClassifierMixin, clone
 
 from puforest import _validation as check
+from puforest._cross_fitting import cross_fitted_scores
 from puforest._duplicate_rows import duplicate_groups
 from puforest.prior._base import Array, PriorEstimator, Rows
 
@@ -39,17 +40,19 @@ class ScoredPriorEstimator(PriorEstimator):
         n_folds = min(n_folds, rows.n_labeled, rows.n_unlabeled)
         rng = check.random_state(self.random_state)
         fold = folds(rows, n_folds, rng)
-        scores = np.empty(len(fold))
-        for k in range(n_folds):
-            train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            model = self._classifier(rows, train, rng)
-            if self.estimator is None:
-                train = thinned(train, rows.labeled, rng)
-            weight = rows.weight[train]
-            weights = {} if (weight == weight[0]).all() else {"sample_weight": weight}
-            model.fit(rows.X[train], rows.labeled[train].astype(int), **weights)
-            scores[test] = model.predict_proba(rows.X[test])[:, 1]
-        return scores
+        splits = ((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds))
+        return cross_fitted_scores(lambda train: self._fitted(rows, train, rng), rows.X, splits)
+
+    def _fitted(
+        self, rows: Rows, train: NDArray[np.intp], rng: np.random.RandomState
+    ) -> ClassifierMixin:
+        """Fit the classifier to the training rows of a fold."""
+        model = self._classifier(rows, train, rng)
+        if self.estimator is None:
+            train = thinned(train, rows.labeled, rng)
+        weight = rows.weight[train]
+        weights = {} if (weight == weight[0]).all() else {"sample_weight": weight}
+        return model.fit(rows.X[train], rows.labeled[train].astype(int), **weights)
 
     def _classifier(
         self, rows: Rows, train: NDArray[np.intp], rng: np.random.RandomState
