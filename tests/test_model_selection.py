@@ -215,8 +215,8 @@ def test_each_fold_counts_its_own_rows(scenario):
         )
         assert_array_equal(fitted.decision_function(X), own.decision_function(X))
         masses = fitted._masses
-        share = np.average(labeled[train], weights=weight[train])
-        assert_allclose(masses.labeled_u, share if scenario == SCENARIOS[1] else 0)
+        fraction = np.average(labeled[train], weights=weight[train])
+        assert_allclose(masses.labeled_u, fraction if scenario == SCENARIOS[1] else 0)
         f1 = pu_f1_score(
             labeled[test],
             own.predict(X[test]),

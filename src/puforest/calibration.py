@@ -29,11 +29,11 @@ from sklearn.utils.validation import check_is_fitted
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
 from puforest._model_methods import ModelMethodsMixin
+from puforest._out_of_bag import out_of_bag_sample
 from puforest._sample import PUSample, pu_sample
 from puforest._unwrap import known_prior, known_scenario
 from puforest.forest import BaseForest
-from puforest.model_selection._cross_validation import asking_for
-from puforest.model_selection._out_of_bag import among
+from puforest.model_selection._cross_validation import requesting
 from puforest.model_selection._split import pu_cv
 
 __all__ = ["PUCalibratedClassifier"]
@@ -236,7 +236,7 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
         prior = sample.class_prior(self._prior_of(estimator))
         judged = np.isfinite(score)
         if not judged.all():
-            sample, score = among(sample, judged), score[judged]
+            sample, score = out_of_bag_sample(sample, judged), score[judged]
         if sample.of_positives(score) <= sample.of_population(score):
             warnings.warn(
                 "labeled rows score no higher than others: the estimator has learned nothing, and "
@@ -273,7 +273,7 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
             _require_out_of_bag(fitted)
             return fitted, fitted.oob_decision_function_
         answers = cross_val_predict(
-            asking_for(self.estimator, params),
+            requesting(self.estimator, params),
             X,
             y,
             cv=pu_cv(self.cv),
