@@ -92,8 +92,8 @@ def cross_validate(
     >>> forest = PUExtraTreesClassifier(
     ...     prior=0.52, scenario="single-training-set", n_estimators=10, random_state=0
     ... )
-    >>> result = cross_validate(forest, X, labeled, scoring=["pu_recall", "pu_f1"])
-    >>> bool(result["test_pu_recall"].min() > 0.95)
+    >>> result = cross_validate(forest, X, labeled, scoring="pu_recall")
+    >>> bool(result["test_score"].min() > 0.95)
     True
     """
     scorers = _scorers(scoring)
