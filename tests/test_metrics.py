@@ -258,7 +258,7 @@ def test_refuses_bad_data(metric):
 
 
 def test_refuses_output_of_the_wrong_kind():
-    with pytest.raises(ValueError, match=r"classes of y_true, 0 and 1, got 0\.5: apply a threshold"):
+    with pytest.raises(ValueError, match=r"y_true, 0 and 1, got 0\.5: apply a threshold"):
         pu.pu_f1_score(Y, [0.5, 1, 0, 0, 0], prior=0.3)
     with pytest.raises(ValueError, match=r"between 0 and 1, got 1\.5"):
         pu.pu_brier_score(Y, [0.5, 1.5, 0, 0, 0], prior=0.3)

@@ -66,7 +66,7 @@ class PUSample:
     def prior_interval(
         self, interval: tuple[float, float], prior: float
     ) -> tuple[float, float] | None:
-        """Part of an interval that is possible for this sample; None if it does not hold `prior`."""
+        """Restrict an interval to possible priors; None if it does not contain `prior`."""
         low, high = interval
         return (max(low, min(prior, self.least_prior)), high) if low <= prior <= high else None
 

@@ -55,7 +55,7 @@ def cross_validate(
     y : array-like of shape (n_samples,)
         PU labels: two values, the larger for labeled rows.
     scoring : str, callable, list of str, dict or None, default=None
-        Name of a PU scorer (see `puforest.metrics.get_scorer_names`), such as "pu_f1", or a callable
+        Name of a PU scorer such as "pu_f1" (see `puforest.metrics.get_scorer_names`) or a callable
         ``scorer(estimator, X, y)``; for several, a list of names or a dict. None is "pu_accuracy",
         one minus the estimated error rate. Names of scikit-learn's scorers, such as "f1", are
         refused: with PU labels they count unlabeled positives as negatives.
