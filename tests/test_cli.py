@@ -11,6 +11,14 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    brier_score_loss,
+    log_loss,
+    precision_score,
+    roc_auc_score,
+)
 
 import puforest
 from puforest._progress import progress_shown_by
@@ -70,7 +78,7 @@ def test_fit_tells_what_it_understood(cli, folder, tmp_path):
     assert re.search(r"scenario +single-training-set", said.err)
     assert re.search(r"prior +0\.\d+, estimated; 95% interval 0\.\d+ to 0\.\d+", said.err)
     assert "2 folds" in said.out
-    assert re.search(r"precision +0\.\d+ +0\.\d+ to", said.out)
+    assert re.search(r"Precision +0\.\d+ +0\.\d+ to", said.out)
     loaded = puforest.load(model)
     assert loaded.feature_names_in_.tolist() == [f"feature {i}" for i in range(6)]
     assert loaded.n_estimators == 5
@@ -191,7 +199,7 @@ def test_existing_files_stay_unless_forced(cli, folder, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["s.csv"]
 
 
-def test_evaluate_beside_the_truth(cli, folder, blobs):
+def test_evaluate_compares_with_the_truth(cli, folder, blobs):
     said = cli(
         "evaluate", folder / "model.puf", folder / "rows.csv", "--label", "known",
         "--truth", "truth", "--json",
@@ -204,7 +212,17 @@ def test_evaluate_beside_the_truth(cli, folder, blobs):
     model = puforest.load(folder / "model.puf")
     table = pa.table(list(blobs[0].T.copy()), names=model.feature_names_in_.tolist())
     called = model.predict(table)
-    assert answer["truth"]["pu_accuracy"] == pytest.approx((called == blobs[2]).mean())
+    assert answer["truth"].keys() == answer["metrics"].keys()
+    score = model.predict_proba(table)[:, 1]
+    for name, metric, output in (
+        ("pu_accuracy", accuracy_score, called),
+        ("pu_precision", precision_score, called),
+        ("pu_roc_auc", roc_auc_score, score),
+        ("pu_average_precision", average_precision_score, score),
+        ("pu_brier", brier_score_loss, score),
+        ("pu_log_loss", log_loss, score),
+    ):
+        assert answer["truth"][name] == pytest.approx(metric(blobs[2], output)), name
     assert answer["metrics"]["pu_recall"]["value"] == pytest.approx(called[blobs[1] == 1].mean())
 
 
@@ -215,19 +233,19 @@ def test_clipped_estimates_are_marked(cli, folder):
     found = answer["metrics"]["pu_precision"]
     assert found["value"] == 1
     assert found["unclipped"] > 1.05
-    assert f"pu_precision came out as {found['unclipped']:.4g} " in answer["notes"][0]
+    assert f"pu_precision was estimated as {found['unclipped']:.4g} " in answer["notes"][0]
     recall = answer["metrics"]["pu_recall"]
     assert recall["unclipped"] == recall["value"]
     said = cli(*evaluate).out
-    assert re.search(r"precision +1\.000\* ", said)
-    assert re.search(rf"recall +{recall['value']:.3f}  ", said)
-    assert f"came out as: precision {found['unclipped']:.4g}, F1" in said
+    assert re.search(r"Precision +1\.000\* ", said)
+    assert re.search(rf"Recall +{recall['value']:.3f}  ", said)
+    assert f"raw estimates: Precision {found['unclipped']:.4g}, F1 score" in said
     fine = cli(*evaluate[:-1], "0.1").out
     assert "*" not in fine
 
 
-def test_rows_the_model_has_learned_from_are_noticed(cli, folder, tmp_path):
-    same, other = "look like the rows the model was fitted to", "has the model learned from these"
+def test_warns_of_training_rows(cli, folder, tmp_path):
+    same, other = "look like the training rows", "are these the training rows"
     lines = (folder / "rows.csv").read_text().splitlines()
     (tmp_path / "part.csv").write_text("\n".join(lines[:-1]))
     for rows, prior, said, unsaid in (
@@ -270,7 +288,7 @@ def test_truth_of_case_control_rows_is_about_the_unlabeled(cli, folder):
     assert answer["truth"]["pu_precision"] < everybody["truth"]["pu_precision"]
 
 
-def test_classes_that_are_not_known_are_no_negatives(cli, folder, tmp_path, blobs):
+def test_unknown_true_classes_are_not_negatives(cli, folder, tmp_path, blobs):
     table = pa.csv.read_csv(folder / "rows.csv")
     place = table.column_names.index("truth")
     labeled, truth = blobs[1], blobs[2]
@@ -286,13 +304,17 @@ def test_classes_that_are_not_known_are_no_negatives(cli, folder, tmp_path, blob
         said = cli(*evaluate)
         assert said.code == 1
         assert f"the column holds {gap or 'nothing'} for some rows" in said.err
-    # Of case-control data the labeled rows are not asked for.
+    # In case-control data, the truth of the labeled rows is not needed.
     with_truth(["" if known else str(c) for known, c in zip(labeled, truth, strict=True)])
     assert cli(*evaluate).code == 1
     answer = json.loads(cli(*evaluate, "--scenario", "case-control").out)
     assert 0 < answer["truth"]["pu_precision"] < 1
+    with_truth(["0"] * len(truth))
+    answer = json.loads(cli(*evaluate).out)
+    assert answer["truth"] is None
+    assert any("are of class 0, so there is nothing to compare" in w for w in answer["warnings"])
     said = cli(*evaluate[:-2], "known")
-    assert "it is the column of labels" in said.err
+    assert "this is the label column" in said.err
 
 
 def test_an_estimated_prior_is_held_against_the_rows(cli, folder, tmp_path, blobs):

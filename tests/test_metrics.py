@@ -1,4 +1,4 @@
-"""Values of the metrics: against the supervised ones, in both scenarios."""
+"""Values of the metrics compared with supervised metrics, in both scenarios."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def _squared_loss(y, decision):
     return np.mean((1 - np.where(y == 1, 1, -1) * decision) ** 2)
 
 
-# Each metric, what it judges, and its value where the truth is known.
+# Each metric, grouped by the model output it reads, and its supervised counterpart.
 PREDICTIONS = {
     pu.pu_precision_score: supervised.precision_score,
     pu.pu_recall_score: supervised.recall_score,
@@ -58,13 +58,13 @@ ALL = {**PREDICTIONS, **SCORES, **PROBABILITIES}
 WITHOUT_PRIOR = (pu.pu_recall_score, pu.lee_liu_score)
 
 
-def evaluate(metric, y, judged, prior=PRIOR, **others):
+def evaluate(metric, y, output, prior=PRIOR, **others):
     known = {} if metric in WITHOUT_PRIOR else {"prior": prior}
-    return metric(y, judged, **known, **others)
+    return metric(y, output, **known, **others)
 
 
-def answers(metric, x):
-    """What a middling classifier says about rows with feature x; too sure of positives."""
+def outputs(metric, x):
+    """Output of a mediocre classifier for feature x; overconfident in positives."""
     if metric in PREDICTIONS:
         return (x > 0.9).astype(int)
     return np.tanh(x - 0.8) if metric in SCORES else expit(2 * x)
@@ -76,7 +76,7 @@ def rows(rng, n):
 
 
 def pu_rows(rng, n, scenario, propensity=lambda x: np.full(len(x), 0.4)):
-    """Feature, PU labels and propensities; in case-control data the labeled come in addition."""
+    """Feature, PU labels and propensities; case-control data has the labeled rows in addition."""
     x, y = rows(rng, n)
     if scenario == "case-control":
         extra = rng.normal(size=n) + 1.5
@@ -91,18 +91,18 @@ def pu_rows(rng, n, scenario, propensity=lambda x: np.full(len(x), 0.4)):
 @pytest.fixture(scope="module")
 def truth():
     x, y = rows(np.random.default_rng(0), 200_000)
-    return {metric: known(y, answers(metric, x)) for metric, known in ALL.items()}
+    return {metric: known(y, outputs(metric, x)) for metric, known in ALL.items()}
 
 
-# A census: where all positives are labeled, PU metrics are the supervised ones to the last digit.
-# Sums of 1/64 are exact, so that the prior is not below the labeled share by rounding.
+# Census: if all positives are labeled, PU metrics equal supervised ones up to rounding.
+# Sums of 1/64 are exact, so rounding does not move the prior below the labeled fraction.
 
 
-def census(y, judged, scenario):
+def census(y, output, scenario):
     if scenario == "single-training-set":
-        return y, judged
+        return y, output
     return np.append(np.ones(y.sum(), dtype=int), np.zeros_like(y)), np.append(
-        judged[y == 1], judged
+        output[y == 1], output
     )
 
 
@@ -114,9 +114,9 @@ def test_census_gives_supervised_values(scenario, data):
     values = st.sampled_from(np.linspace(0.02, 0.98, 13))
     prob = np.array([*data.draw(st.lists(values, min_size=63, max_size=63)), 0.98])
     for metric, known in ALL.items():
-        judged = (prob > 0.5).astype(int) if metric in PREDICTIONS else prob
-        found = evaluate(metric, *census(y, judged, scenario), prior=y.mean(), scenario=scenario)
-        assert_allclose(found, known(y, judged), atol=1e-12, err_msg=metric.__name__)
+        output = (prob > 0.5).astype(int) if metric in PREDICTIONS else prob
+        found = evaluate(metric, *census(y, output, scenario), prior=y.mean(), scenario=scenario)
+        assert_allclose(found, known(y, output), atol=1e-12, err_msg=metric.__name__)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -144,11 +144,11 @@ def test_census_gives_supervised_curves(scenario):
             assert_allclose(a, b, atol=1e-12)
 
 
-# Samples: errors fall with the root of the number of rows
+# Samples: errors decrease with the square root of the number of rows
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_errors_fall_as_the_root_of_the_rows(scenario, truth):
+def test_errors_decrease_with_the_square_root_of_the_number_of_rows(scenario, truth):
     rng = np.random.default_rng(2)
     sizes = [500, 2000, 8000]
     errors = {metric: [] for metric in ALL}
@@ -156,7 +156,7 @@ def test_errors_fall_as_the_root_of_the_rows(scenario, truth):
         draws = [pu_rows(rng, n, scenario) for _ in range(30)]
         for metric in ALL:
             found = [
-                evaluate(metric, labels, answers(metric, x), scenario=scenario)
+                evaluate(metric, labels, outputs(metric, x), scenario=scenario)
                 for x, labels, _ in draws
             ]
             errors[metric].append(np.sqrt(np.mean((np.array(found) - truth[metric]) ** 2)))
@@ -173,31 +173,31 @@ def _biased_labels(x):
 def test_propensities_recover_the_truth(scenario, truth):
     x, labels, propensity = pu_rows(np.random.default_rng(3), 20_000, scenario, _biased_labels)
     for metric, value in truth.items():
-        judged, known = answers(metric, x), {"scenario": scenario}
-        error = abs(evaluate(metric, labels, judged, propensity=propensity, **known) - value)
+        output, known = outputs(metric, x), {"scenario": scenario}
+        error = abs(evaluate(metric, labels, output, propensity=propensity, **known) - value)
         assert error < 0.03 * max(1, value), metric.__name__
-    with_them = pu.pu_recall_score(labels, answers(pu.pu_recall_score, x), propensity=propensity)
-    without = pu.pu_recall_score(labels, answers(pu.pu_recall_score, x))
+    with_them = pu.pu_recall_score(labels, outputs(pu.pu_recall_score, x), propensity=propensity)
+    without = pu.pu_recall_score(labels, outputs(pu.pu_recall_score, x))
     assert without > with_them + 0.08
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("metric", ALL)
-def test_weights_are_repeated_rows(metric, scenario):
+def test_weights_equal_repeated_rows(metric, scenario):
     rng = np.random.default_rng(4)
     x, labels, _ = pu_rows(rng, 200, scenario)
     weight = rng.integers(0, 4, size=len(x))
-    judged = answers(metric, x)
-    weighted = evaluate(metric, labels, judged, sample_weight=weight, scenario=scenario)
-    repeated = evaluate(metric, labels.repeat(weight), judged.repeat(weight), scenario=scenario)
+    output = outputs(metric, x)
+    weighted = evaluate(metric, labels, output, sample_weight=weight, scenario=scenario)
+    repeated = evaluate(metric, labels.repeat(weight), output.repeat(weight), scenario=scenario)
     assert_allclose(weighted, repeated, rtol=1e-9)
-    assert weighted != evaluate(metric, labels, judged, scenario=scenario)
+    assert weighted != evaluate(metric, labels, output, scenario=scenario)
 
 
 def test_scenario_matters_for_every_metric_but_recall():
     x, labels, _ = pu_rows(np.random.default_rng(5), 500, "single-training-set")
     for metric in ALL:
-        one, other = (evaluate(metric, labels, answers(metric, x), scenario=s) for s in SCENARIOS)
+        one, other = (evaluate(metric, labels, outputs(metric, x), scenario=s) for s in SCENARIOS)
         assert (one == other) == (metric is pu.pu_recall_score), metric.__name__
 
 
@@ -217,7 +217,7 @@ def test_risks_and_losses():
         risk(loss="unknown")
 
 
-# What users may give
+# User input
 
 
 @pytest.mark.parametrize("coding", [(-1, 1), (False, True), ("no", "yes"), (2.0, 7.0)])
@@ -225,9 +225,9 @@ def test_codings(coding):
     x, labels, _ = pu_rows(np.random.default_rng(6), 200, "case-control")
     coded = np.array(coding)[labels]
     for metric in ALL:
-        judged = answers(metric, x)
-        coded_judged = np.array(coding)[judged] if metric in PREDICTIONS else judged
-        assert evaluate(metric, coded, coded_judged) == evaluate(metric, labels, judged)
+        output = outputs(metric, x)
+        coded_output = np.array(coding)[output] if metric in PREDICTIONS else output
+        assert evaluate(metric, coded, coded_output) == evaluate(metric, labels, output)
 
 
 Y = [1, 1, 0, 0, 0]
@@ -257,8 +257,8 @@ def test_refuses_bad_data(metric):
             evaluate(metric, Y, good, prior=1.5)
 
 
-def test_refuses_what_a_metric_does_not_judge():
-    with pytest.raises(ValueError, match=r"classes of y_true, 0 and 1, got 0\.5: compare"):
+def test_refuses_output_of_the_wrong_kind():
+    with pytest.raises(ValueError, match=r"y_true, 0 and 1, got 0\.5: apply a threshold"):
         pu.pu_f1_score(Y, [0.5, 1, 0, 0, 0], prior=0.3)
     with pytest.raises(ValueError, match=r"between 0 and 1, got 1\.5"):
         pu.pu_brier_score(Y, [0.5, 1.5, 0, 0, 0], prior=0.3)
@@ -268,7 +268,7 @@ def test_refuses_what_a_metric_does_not_judge():
         pu.pu_calibration_error(Y, [0.5, 1, 0, 0, 0], prior=0.3, n_bins=0)
 
 
-# Values out of range
+# Values outside the range
 
 
 @pytest.mark.parametrize(
@@ -281,17 +281,17 @@ def test_refuses_what_a_metric_does_not_judge():
         (pu.pu_log_loss, 0),
     ],
 )
-def test_prior_too_large_is_told(metric, bound):
+def test_warns_of_a_prior_that_is_too_large(metric, bound):
     rng = np.random.default_rng(7)
     y = np.repeat([1, 0], [300, 1000])
     positive = np.append(np.ones(300), rng.random(1000) < 0.1)
-    judged = positive if metric in PREDICTIONS else 0.05 + 0.9 * positive
+    output = positive if metric in PREDICTIONS else 0.05 + 0.9 * positive
     with pytest.warns(pu.PriorMismatchWarning, match=r"prior=0\.7 is too large") as caught:
-        assert metric(y, judged, prior=0.7) == bound
+        assert metric(y, output, prior=0.7) == bound
     assert caught[0].filename == __file__
 
 
-def test_a_little_out_of_range_may_be_chance():
+def test_slightly_outside_the_range_may_be_chance():
     y, pred = np.repeat([1, 0], [20, 100]), np.repeat([1, 0, 1, 0], [19, 1, 28, 72])
     with pytest.warns(pu.PriorMismatchWarning, match="may be chance"):
         assert pu.pu_precision_score(y, pred, prior=0.3) == 1
@@ -307,7 +307,7 @@ def test_a_little_out_of_range_may_be_chance():
         pu.pu_calibration_error,
     ],
 )
-def test_curves_tell_clear_excess_only(curve):
+def test_curves_warn_of_a_significant_excess_only(curve):
     rng = np.random.default_rng(8)
     x, labels, _ = pu_rows(rng, 2000, "case-control")
     prob = expit(3 * x - 3)
@@ -316,7 +316,7 @@ def test_curves_tell_clear_excess_only(curve):
         curve(labels, prob, prior=0.8)
 
 
-def test_nothing_called_positive():
+def test_no_predicted_positives():
     y = [1, 1, 0, 0, 0]
     for metric in (pu.pu_precision_score, pu.lee_liu_score):
         with pytest.warns(UndefinedMetricWarning, match="no row is predicted positive"):
@@ -326,7 +326,7 @@ def test_nothing_called_positive():
     assert pu.pu_f1_score(y, [0] * 5, prior=0.3) == 0
 
 
-def test_roc_curve_rises_where_estimates_do_not():
+def test_roc_curve_is_monotonic():
     x, labels, _ = pu_rows(np.random.default_rng(9), 300, "single-training-set")
     fpr, tpr, thresholds = pu.pu_roc_curve(labels, x, prior=PRIOR, scenario="single-training-set")
     assert (np.diff(fpr) >= 0).all()
@@ -343,12 +343,12 @@ ENDINGS = ("_score", "_curve", "_rate", "_error", "_loss", "_report", "trivial")
 
 
 @pytest.mark.parametrize("name", [name for name in pu.__all__ if name.endswith(ENDINGS)])
-def test_no_rows_at_all(name):
+def test_refuses_empty_data(name):
     prior = {} if name in NEEDS_NO_PRIOR else {"prior": 0.4}
     with pytest.raises(ValueError, match="y is empty, but needs two classes"):
         getattr(pu, name)([], [], **prior)
 
 
-def test_no_interval_of_no_rows():
+def test_refuses_an_interval_of_empty_data():
     with pytest.raises(ValueError, match="y is empty, but needs two classes"):
         pu.pu_interval("pu_f1", [], [], prior=0.4)

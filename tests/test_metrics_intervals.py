@@ -1,4 +1,4 @@
-"""Intervals, the report made of them, and trivial classifiers."""
+"""Intervals, the classification report, and trivial classifiers."""
 
 import warnings
 
@@ -31,7 +31,7 @@ def rows(rng, n, scenario):
     return np.append(rng.normal(size=n // 3) + 1.5, x), np.repeat([1, 0], [n // 3, n])
 
 
-def answers(x):
+def outputs(x):
     """Predictions, scores, probabilities (not calibrated) and decision values."""
     called, decision = (x > 0.9).astype(int), np.tanh(x - 0.8)
     return {
@@ -47,8 +47,8 @@ def truth():
     rng = np.random.default_rng(0)
     y = rng.random(400_000) < PRIOR
     x = rng.normal(size=len(y)) + 1.5 * y
-    said = answers(x)
-    called, prob, decision = said["pu_f1"], said["pu_brier"], said["pu_risk"]
+    output = outputs(x)
+    called, prob, decision = output["pu_f1"], output["pu_brier"], output["pu_risk"]
     bins = np.searchsorted(np.quantile(prob, np.arange(1, 10) / 10), prob)
     return {
         "pu_precision": supervised.precision_score(y, called),
@@ -68,15 +68,15 @@ def truth():
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_formula_covers(scenario, truth):
+def test_delta_method_covers(scenario, truth):
     rng = np.random.default_rng(1)
     hits = dict.fromkeys(truth, 0)
     for _ in range(150):
         x, y = rows(rng, 600, scenario)
-        for name, judged in answers(x).items():
-            found = pu_interval(name, y, judged, prior=PRIOR, scenario=scenario)
+        for name, output in outputs(x).items():
+            found = pu_interval(name, y, output, prior=PRIOR, scenario=scenario)
             hits[name] += found.low <= truth[name] <= found.high
-    # At 95%, chance leaves 137 to 148 of 150; the average precision is skewed, and biased.
+    # At 95%, chance alone gives 137 to 148 of 150; the average precision is skewed and biased.
     low = {"pu_average_precision": 128}
     for name, n in hits.items():
         assert n >= low.get(name, 134), (name, n)
@@ -91,30 +91,30 @@ def test_bootstrap_covers(scenario, name, truth):
     for _ in range(50):
         x, y = rows(rng, 400, scenario)
         found = pu_interval(
-            name, y, answers(x)[name], prior=PRIOR, scenario=scenario, confidence=0.9, **settings
+            name, y, outputs(x)[name], prior=PRIOR, scenario=scenario, confidence=0.9, **settings
         )
         hits += found.low <= truth[name] <= found.high
     assert 38 <= hits <= 49
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_formula_and_bootstrap_agree(scenario):
+def test_delta_method_and_bootstrap_agree(scenario):
     x, y = rows(np.random.default_rng(3), 3000, scenario)
     weight = np.random.default_rng(4).random(len(x)) + 0.5
     known = {"prior": PRIOR, "scenario": scenario, "sample_weight": weight}
-    for name, judged in answers(x).items():
-        formula = pu_interval(name, y, judged, **known)
+    for name, output in outputs(x).items():
+        delta = pu_interval(name, y, output, **known)
         drawn = pu_interval(
-            name, y, judged, **known, method="bootstrap", n_resamples=200, random_state=0
+            name, y, output, **known, method="bootstrap", n_resamples=200, random_state=0
         )
-        assert drawn.value == formula.value
-        assert_allclose(drawn.standard_error, formula.standard_error, rtol=0.2, err_msg=name)
-        assert (formula.method, drawn.method) == ("delta", "bootstrap")
+        assert drawn.value == delta.value
+        assert_allclose(drawn.standard_error, delta.standard_error, rtol=0.2, err_msg=name)
+        assert (delta.method, drawn.method) == ("delta", "bootstrap")
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_covers_near_the_bounds_with_thirty_labeled_rows(scenario):
-    """All labeled rows are called positive in nearly half of the draws."""
+    """All labeled rows are predicted positive in nearly half of the draws."""
     rng = np.random.default_rng(13)
     prior, recall, fpr = 0.3, 0.97, 0.02
     called = prior * recall + (1 - prior) * fpr
@@ -142,7 +142,7 @@ def test_covers_near_the_bounds_with_thirty_labeled_rows(scenario):
 
 
 @pytest.mark.parametrize("method", ["delta", "bootstrap"])
-def test_a_perfect_recall_is_not_sure(method):
+def test_a_perfect_recall_has_an_interval(method):
     y, pred = np.repeat([1, 0], [50, 200]), np.repeat([1, 0], [110, 140])
     found = pu_interval("recall", y, pred, method=method, random_state=0)
     assert found.value == found.high == 1
@@ -162,20 +162,20 @@ def test_bootstrap_is_reproducible_and_survives_few_labels():
     assert one.standard_error != other.standard_error
 
 
-def test_interval_of_the_prior_widens():
+def test_prior_interval_widens_the_interval():
     x, y = rows(np.random.default_rng(5), 500, "case-control")
-    judged = answers(x)["pu_accuracy"]
-    narrow = pu_interval("accuracy", y, judged, prior=0.35)
-    wide = pu_interval("accuracy", y, judged, prior=0.35, prior_interval=(0.25, 0.4))
-    ends = [pu_interval("accuracy", y, judged, prior=p) for p in (0.25, 0.4)]
+    output = outputs(x)["pu_accuracy"]
+    narrow = pu_interval("accuracy", y, output, prior=0.35)
+    wide = pu_interval("accuracy", y, output, prior=0.35, prior_interval=(0.25, 0.4))
+    ends = [pu_interval("accuracy", y, output, prior=p) for p in (0.25, 0.4)]
     assert wide.low == min(e.low for e in (*ends, narrow)) < narrow.low
     assert wide.high == max(e.high for e in (*ends, narrow)) > narrow.high
     assert (wide.value, wide.standard_error) == (narrow.value, narrow.standard_error)
-    with pytest.raises(ValueError, match=r"prior_interval must hold prior=0\.35"):
-        pu_interval("accuracy", y, judged, prior=0.35, prior_interval=(0.4, 0.5))
+    with pytest.raises(ValueError, match=r"prior_interval must contain prior=0\.35"):
+        pu_interval("accuracy", y, output, prior=0.35, prior_interval=(0.4, 0.5))
 
 
-def test_more_confidence_is_wider():
+def test_higher_confidence_is_wider():
     x, y = rows(np.random.default_rng(6), 500, "case-control")
     widths = [
         (i.high - i.low) / i.standard_error
@@ -191,7 +191,7 @@ def test_options_reach_the_metric():
         for loss in ("zero-one", "hinge")
     }
     assert values["zero-one"] < values["hinge"]
-    with pytest.raises(TypeError, match="'n_bins' is no option of pu_risk, which has: risk, loss"):
+    with pytest.raises(TypeError, match="'n_bins' is not an option of pu_risk"):
         pu_interval("risk", y, x, prior=PRIOR, n_bins=3)
 
 
@@ -206,7 +206,7 @@ def test_refuses():
     with pytest.raises(ValueError, match="method must be one of"):
         pu_interval("f1", y, pred, prior=0.3, method="exact")
     for ends in (0.3, (0.2, 0.3, 0.4)):
-        with pytest.raises(ValueError, match="prior_interval must be a lowest and a highest prior"):
+        with pytest.raises(ValueError, match="prior_interval must be a tuple of the smallest"):
             pu_interval("f1", y, pred, prior=0.3, prior_interval=ends)
     with pytest.raises(ValueError, match="n_resamples must be at least 2"):
         pu_interval("f1", y, pred, prior=0.3, n_resamples=1)
@@ -214,7 +214,7 @@ def test_refuses():
 
 def test_clipped_and_undefined_values():
     y, pred = np.repeat([1, 0], [50, 100]), np.repeat([1, 0], [60, 90])
-    with pytest.warns(PriorMismatchWarning, match="pu_precision came out as 3"):
+    with pytest.warns(PriorMismatchWarning, match="pu_precision was estimated as 3"):
         found = pu_interval("precision", y, pred, prior=0.3)
     assert (found.value, found.high) == (1, 1)
     with pytest.warns(UndefinedMetricWarning):
@@ -222,18 +222,18 @@ def test_clipped_and_undefined_values():
     assert (found.value, found.low, found.high) == (0, 0, 1)
 
 
-# The report
+# Classification report
 
 
 def test_report_holds_all_metrics():
     x, y = rows(np.random.default_rng(8), 800, "single-training-set")
-    said = answers(x)
+    output = outputs(x)
     known = {"prior": PRIOR, "scenario": "single-training-set"}
-    report = pu_classification_report(y, said["pu_f1"], said["pu_brier"], **known)
+    report = pu_classification_report(y, output["pu_f1"], output["pu_brier"], **known)
     assert set(report.metrics) == set(get_scorer_names()) - {"pu_risk"}
-    assert report.metrics["pu_f1"].value == pu_f1_score(y, said["pu_f1"], **known)
-    assert report.metrics["pu_roc_auc"].value == pu_roc_auc_score(y, said["pu_brier"], **known)
-    assert report.metrics["pu_f1"] == pu_interval("f1", y, said["pu_f1"], **known)
+    assert report.metrics["pu_f1"].value == pu_f1_score(y, output["pu_f1"], **known)
+    assert report.metrics["pu_roc_auc"].value == pu_roc_auc_score(y, output["pu_brier"], **known)
+    assert report.metrics["pu_f1"] == pu_interval("f1", y, output["pu_f1"], **known)
     assert report.as_dict()["metrics"]["pu_f1"]["value"] == report.metrics["pu_f1"].value
     assert (report.n_labeled, report.n_unlabeled) == (y.sum(), len(y) - y.sum())
     table = str(report).splitlines()[2:]
@@ -250,14 +250,14 @@ def test_report_without_probabilities():
     assert "pu_roc_auc" not in named
 
 
-def test_report_tells_what_is_wrong():
+def test_report_warns():
     x, y = rows(np.random.default_rng(10), 800, "case-control")
     report = pu_classification_report(y, np.ones_like(y), prior=PRIOR)
-    assert "! (nearly) everything is called positive" in str(report)
+    assert "! (nearly) every row is predicted positive" in str(report)
     with pytest.warns(PriorMismatchWarning, match="pu_false_positive_rate") as caught:
         report = pu_classification_report(y, (x > 0.9).astype(int), prior=0.8)
     assert len(caught) == 1
-    assert any("! pu_precision came out as" in line for line in str(report).splitlines())
+    assert any("! pu_precision was estimated as" in line for line in str(report).splitlines())
 
 
 # Trivial classifiers
@@ -286,14 +286,14 @@ def test_rare_positives_found_are_not_trivial():
     assert not detect_trivial(y, pred)
 
 
-def test_chance_is_found_as_often_as_confidence_says():
+def test_chance_is_detected_at_the_confidence_level():
     rng = np.random.default_rng(12)
     y = np.repeat([1, 0], [100, 300])
     missed = sum(not detect_trivial(y, (rng.random(400) < 0.4).astype(int)) for _ in range(400))
     assert 5 <= missed <= 36
 
 
-def test_a_handful_of_rows_tells_little():
+def test_few_rows_have_a_large_standard_error():
     assert detect_trivial([1, 0, 0, 0], [1, 0, 0, 0]).standard_error > 0.2
 
 

@@ -30,7 +30,7 @@ def fitted(blobs):
     return forest.fit(X[:400], y[:400]), X[400:], y[400:]
 
 
-def test_names_are_metrics_with_the_sign_of_merit(fitted):
+def test_scorers_negate_losses(fitted):
     forest, X, y = fitted
     known = {"prior": 0.4, "scenario": ONE_SET}
     pred, prob = forest.predict(X), forest.predict_proba(X)[:, 1]
@@ -62,10 +62,25 @@ def test_short_names_options_and_callables(fitted):
     assert pu.get_scorer(len) is len
     with pytest.raises(ValueError, match="name must be one of"):
         pu.pu_scorer("kappa")
-    with pytest.raises(ValueError, match=r"scoring must be one of.*got 'f1'"):
-        pu.get_scorer("f1")
-    with pytest.raises(TypeError, match="'loss' is no option of pu_f1"):
+    with pytest.raises(ValueError, match=r"scoring must be one of.*got 'kappa'"):
+        pu.get_scorer("kappa")
+    with pytest.raises(TypeError, match="'loss' is not an option of pu_f1"):
         pu.pu_scorer("f1", loss="hinge")
+
+
+@pytest.mark.parametrize(
+    ("scoring", "use"),
+    [
+        ("f1", "use 'pu_f1', or"),
+        ("roc_auc", "use 'pu_roc_auc', or"),
+        ("neg_log_loss", "use 'pu_log_loss', or"),
+        ("neg_brier_score", "use 'pu_brier', or"),
+        ("matthews_corrcoef", r"use one of \['lee_liu', 'pu_accuracy'"),
+    ],
+)
+def test_refuses_scorers_that_take_unlabeled_rows_for_negatives(scoring, use):
+    with pytest.raises(ValueError, match=rf"scoring='{scoring}' scores against PU labels.*{use}"):
+        pu.get_scorer(scoring)
 
 
 def test_weights_and_propensities(fitted):
@@ -102,7 +117,7 @@ def test_finds_the_estimator_inside(blobs, fitted):
     assert scorer(calibrated, X, y) == expected
 
 
-def test_a_prior_given_to_the_calibration_goes_before_that_inside(blobs, fitted):
+def test_the_prior_of_the_calibration_takes_precedence(blobs, fitted):
     X, y, _ = blobs
     forest, *_ = fitted
     model = PUCalibratedClassifier(forest, cv="prefit", prior=0.5, scenario="case-control")
@@ -110,10 +125,10 @@ def test_a_prior_given_to_the_calibration_goes_before_that_inside(blobs, fitted)
     assert pu.pu_scorer("precision")(model, X, y) == expected
 
 
-def test_the_share_of_labels_is_no_prior(blobs):
+def test_the_fraction_of_labeled_rows_is_not_a_prior(blobs):
     X, y, _ = blobs
     supervised = PUExtraTreesClassifier(risk="pn", n_estimators=3, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="prior=None, and PUExtraTreesClassifier knows none"):
+    with pytest.raises(ValueError, match="prior=None, but PUExtraTreesClassifier has no prior"):
         pu.pu_scorer("f1")(supervised, X, y)
 
 
@@ -121,9 +136,9 @@ def test_other_classifiers_need_prior_and_scenario(blobs):
     X, y, _ = blobs
     for model in (LogisticRegression(), RandomForestClassifier(5, random_state=0)):
         model.fit(X, y)
-        with pytest.raises(ValueError, match=r"prior=None, and \w+ knows none"):
+        with pytest.raises(ValueError, match=r"prior=None, but \w+ has no prior"):
             pu.get_scorer("pu_f1")(model, X, y)
-        with pytest.raises(ValueError, match="give scenario to pu_scorer"):
+        with pytest.raises(ValueError, match="pass scenario to pu_scorer"):
             pu.pu_scorer("f1", prior=0.4)(model, X, y)
         known = {"prior": 0.4, "scenario": ONE_SET}
         found = pu.pu_scorer("risk", **known)(model, X, y)
@@ -161,7 +176,7 @@ def test_cross_validate_with_many_scorers(blobs, fitted):
     assert (found["test_pu_brier"] < 0).all()
 
 
-def test_metadata_routing_brings_weights(blobs, fitted):
+def test_metadata_routing_passes_weights(blobs, fitted):
     X, y, _ = blobs
     weight = np.random.default_rng(1).random(len(y)) + 0.1
     model = clone(fitted[0])

@@ -1,4 +1,4 @@
-"""Splits, cross-validation and out-of-bag risks."""
+"""Splitters, cross-validation and out-of-bag risk."""
 
 import numpy as np
 import pandas as pd
@@ -7,6 +7,7 @@ import scipy.sparse as sp
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV
 from sklearn.model_selection import cross_validate as sklearn_cross_validate
 from sklearn.pipeline import make_pipeline
@@ -54,21 +55,21 @@ def test_shuffling_is_seeded_and_can_be_turned_off():
         PUShuffleSplit(5, test_size=0.2, group_copies=True, random_state=0),
     ],
 )
-def test_copies_stay_together(splitter):
+def test_duplicates_stay_together(splitter):
     rng = np.random.default_rng(0)
     X, labeled = make_pu(rng.normal(size=(500, 2)), np.repeat([0, 1], 250), n_labeled=100)
-    copies_apart = []
+    duplicates_apart = []
     for group_copies in (True, False):
         splitter.group_copies = group_copies
         for train, test in splitter.split(X, labeled):
             assert len(np.intersect1d(train, test)) == 0
             assert_allclose(labeled[test].mean(), 1 / 6, atol=0.02)
             apart = np.isin(X[train, 0], X[test, 0]).sum()
-            copies_apart.append((group_copies, bool(apart)))
-    assert set(copies_apart) == {(True, False), (False, True)}
+            duplicates_apart.append((group_copies, bool(apart)))
+    assert set(duplicates_apart) == {(True, False), (False, True)}
 
 
-def test_equal_rows_are_equal_whatever_their_zeros_and_gaps():
+def test_duplicates_may_hold_missing_values_and_signed_zeros():
     X = np.array([[0.0, np.nan], [-0.0, np.nan]] * 2 + [[i, 1.0] for i in range(8)])
     y = np.array([1, 0] * 6)
     for train, test in PUStratifiedKFold(2, group_copies=True, random_state=0).split(X, y):
@@ -85,9 +86,9 @@ def test_splitters_refuse():
     with pytest.raises(ValueError, match="y has 1 labeled rows, too few for two parts"):
         next(PUShuffleSplit(2, test_size=0.5).split(X, np.arange(20) == 3))
     few = np.repeat([1, 0], [3, 97])
-    with pytest.raises(ValueError, match="the 10 rows of a test part hold no labeled one, of 3"):
+    with pytest.raises(ValueError, match="test part of 10 rows has no labeled rows"):
         next(PUShuffleSplit(random_state=0).split(np.zeros((100, 1)), few))
-    with pytest.raises(ValueError, match="hold no unlabeled one"):
+    with pytest.raises(ValueError, match="has no unlabeled rows"):
         next(PUShuffleSplit(test_size=10, random_state=0).split(np.zeros((100, 1)), 1 - few))
     with pytest.raises(ValueError, match="only one class"):
         next(PUStratifiedKFold().split(X, np.zeros(20)))
@@ -119,7 +120,7 @@ def test_train_test_split_takes_what_scikit_learn_takes():
 # Cross-validation
 
 
-def share_labeled(estimator, X, y):
+def labeled_fraction(estimator, X, y):
     return y.mean()
 
 
@@ -138,7 +139,7 @@ def test_scores_estimate_the_truth(scenario):
     )  # the default score and folds
 
 
-def test_ways_to_name_scores():
+def test_scoring():
     X, labeled, _ = draw(200, "case-control")
     model = forest(n_estimators=5)
     one = cross_validate(model, X, labeled, scoring="pu_recall", cv=3)
@@ -146,7 +147,7 @@ def test_ways_to_name_scores():
         model,
         X,
         labeled,
-        scoring={"a": "pu_recall", "b": share_labeled, "c": "accuracy"},
+        scoring={"a": "pu_recall", "b": labeled_fraction, "c": get_scorer("accuracy")},
         cv=3,
         return_train_score=True,
         return_indices=True,
@@ -157,7 +158,10 @@ def test_ways_to_name_scores():
     assert_array_equal(np.sort(np.concatenate(several["indices"]["test"])), np.arange(len(labeled)))
     with pytest.raises(ValueError, match="no_such_score"):
         cross_validate(model, X, labeled, scoring="no_such_score")
-    with pytest.raises(TypeError, match="cross_validate takes several"):
+    for scoring in ("f1", ["pu_f1", "f1"], {"a": "f1"}):
+        with pytest.raises(ValueError, match=r"scoring='f1' scores against PU labels.*'pu_f1'"):
+            cross_validate(model, X, labeled, scoring=scoring)
+    with pytest.raises(TypeError, match="use cross_validate for several"):
         cross_val_score(model, X, labeled, scoring=["pu_recall", "pu_f1"])
 
 
@@ -166,11 +170,11 @@ def test_splitters_within_scikit_learn():
     pipe = make_pipeline(StandardScaler(), forest(n_estimators=5))
     folds = PUStratifiedKFold(3, group_copies=True, random_state=0)
     search = GridSearchCV(
-        pipe, {"purandomforestclassifier__max_depth": [1, 4]}, cv=folds, scoring=share_labeled
+        pipe, {"purandomforestclassifier__max_depth": [1, 4]}, cv=folds, scoring=labeled_fraction
     )
     assert search.fit(X, labeled).n_splits_ == 3
     splits = PUShuffleSplit(4, test_size=0.3, random_state=0)
-    result = sklearn_cross_validate(pipe, X, labeled, cv=splits, scoring=share_labeled)
+    result = sklearn_cross_validate(pipe, X, labeled, cv=splits, scoring=labeled_fraction)
     assert_allclose(result["test_score"], labeled.mean(), atol=0.01)
     assert repr(splits) == (
         "PUShuffleSplit(group_copies=False, n_splits=4, random_state=0, test_size=0.3,\n"
@@ -179,7 +183,7 @@ def test_splitters_within_scikit_learn():
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_each_fold_counts_its_own_rows(scenario):
+def test_each_fold_uses_the_metadata_of_its_rows(scenario):
     X, labeled, _ = draw(300, scenario)
     rng = np.random.default_rng(0)
     weight = rng.integers(1, 4, len(X)).astype(float)
@@ -196,7 +200,7 @@ def test_each_fold_counts_its_own_rows(scenario):
         model,
         X,
         labeled,
-        scoring={"own": scorer, "plain": share_labeled, "f1": "pu_f1"},
+        scoring={"own": scorer, "plain": labeled_fraction, "f1": "pu_f1"},
         cv=3,
         params=params,
         return_estimator=True,
@@ -215,8 +219,8 @@ def test_each_fold_counts_its_own_rows(scenario):
         )
         assert_array_equal(fitted.decision_function(X), own.decision_function(X))
         masses = fitted._record.masses
-        share = np.average(labeled[train], weights=weight[train])
-        assert_allclose(masses.labeled_u, share if scenario == SCENARIOS[1] else 0)
+        fraction = np.average(labeled[train], weights=weight[train])
+        assert_allclose(masses.labeled_u, fraction if scenario == SCENARIOS[1] else 0)
         f1 = pu_f1_score(
             labeled[test],
             own.predict(X[test]),
@@ -228,7 +232,7 @@ def test_each_fold_counts_its_own_rows(scenario):
         assert_allclose(result["test_f1"][k], f1)
 
 
-def test_a_prior_that_a_fold_rules_out_is_refused_there():
+def test_refuses_a_prior_that_is_impossible_in_a_fold():
     X, labeled, _ = draw(200, "single-training-set", label_frequency=0.9)
     model = forest("single-training-set", prior=labeled.mean() + 1e-9, n_estimators=3)
     model.fit(X, labeled)
@@ -238,12 +242,12 @@ def test_a_prior_that_a_fold_rules_out_is_refused_there():
             model,
             X,
             labeled,
-            scoring=share_labeled,
+            scoring=labeled_fraction,
             cv=[(np.flatnonzero(uneven), np.flatnonzero(~uneven))],
         )
 
 
-def test_requests_of_the_user_are_kept():
+def test_metadata_requests_of_the_user_are_kept():
     X, labeled, _ = draw(200, "case-control")
     weight = np.where(X[:, 0] > 0, 3.0, 1.0)
     model = forest(n_estimators=3)
@@ -270,7 +274,7 @@ def test_requests_of_the_user_are_kept():
             asked,
             X,
             labeled,
-            scoring=share_labeled,
+            scoring=labeled_fraction,
             cv=2,
             params=weights,
             return_estimator=True,
@@ -288,10 +292,10 @@ def test_oob_risk_is_that_of_the_forest(scenario):
     rows = {"sample_weight": rng.integers(0, 4, len(X)), "propensity": rng.uniform(0.2, 1, len(X))}
     with pytest.warns(UserWarning, match="in the sample of every tree"):
         model = forest(scenario, n_estimators=4, oob_score=True).fit(X, labeled, **rows)
-    judged = oob_risk(model, labeled, **rows)
-    assert_allclose(judged.value, model.oob_risk_)
+    found = oob_risk(model, labeled, **rows)
+    assert found.value == model.oob_risk_
     seen = np.isfinite(model.oob_decision_function_)
-    assert (judged.n_labeled, judged.n_unlabeled) == (
+    assert (found.n_labeled, found.n_unlabeled) == (
         np.count_nonzero(seen & (labeled == 1)),
         np.count_nonzero(seen & (labeled == 0)),
     )
@@ -302,12 +306,12 @@ def test_oob_risk_is_that_of_the_forest(scenario):
 def test_oob_risk_estimates_the_truth_within_its_standard_error(scenario, loss):
     X, labeled, y = draw(3000, scenario, label_frequency=0.5)
     model = forest(scenario, oob_score=True, voting="soft", min_samples_leaf=10).fit(X, labeled)
-    judged = oob_risk(model, labeled, loss=loss, risk="upu")
+    found = oob_risk(model, labeled, loss=loss, risk="upu")
     population = labeled == 0 if scenario == "case-control" else slice(None)
     margin = model.oob_decision_function_ * (2 * y - 1)
     truth = loss_value(margin[population], loss=loss).mean()
-    assert abs(judged.value - truth) < 3 * judged.standard_error
-    assert judged.standard_error < 0.05
+    assert abs(found.value - truth) < 3 * found.standard_error
+    assert found.standard_error < 0.05
 
 
 def test_oob_risk_by_prior_risk_and_loss():
@@ -326,12 +330,12 @@ def test_oob_risk_by_prior_risk_and_loss():
     assert len({oob_risk(model, labeled, loss=loss).value for loss in LOSSES}) > 5
 
 
-def test_oob_risk_warns_of_copies():
+def test_oob_risk_warns_of_duplicates():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 100)
     X, labeled = make_pu(rng.normal(size=(200, 2)) + y[:, None], y, n_labeled=50, random_state=0)
     model = forest(oob_score=True).fit(X, labeled)
-    with pytest.warns(UserWarning, match="50 of 50 labeled rows stand among the unlabeled"):
+    with pytest.warns(UserWarning, match="50 of 50 labeled rows also appear in the unlabeled set"):
         oob_risk(model, labeled, X=X)
     X[:50] += 1e-9
     oob_risk(forest(oob_score=True).fit(X, labeled), labeled, X=X)

@@ -1,4 +1,4 @@
-"""The report: its numbers are those of the library, and its file is whole and safe."""
+"""The report: its numbers equal those of the library, and its file is complete and safe."""
 
 import json
 import os
@@ -27,17 +27,17 @@ from puforest.model_selection import prior_sensitivity
 from puforest.prior import PriorEstimatedWarning, estimate_prior
 from puforest.report import _model_part, _prior, _write, write_report
 from puforest.report._page import safe_json
-from puforest.report._rows import judge, labeled_rows
+from puforest.report._rows import held_out_scores, labeled_rows
 from puforest.report._subject import subject_of
 
 QUICK = {"n_simulations": 0, "n_jobs": 1, "random_state": 0}
 
 
 def data_of(file):
-    """The data of a report, which must be JSON without numbers that JSON does not have."""
+    """The data of a report, which must be strict JSON."""
 
     def refuse(name):
-        raise AssertionError(f"{name} is no JSON")
+        raise AssertionError(f"{name} is not JSON")
 
     text = file.read_text(encoding="utf-8")
     block = re.search(r'id="report-data">(.*?)</script>', text, re.DOTALL).group(1)
@@ -46,7 +46,7 @@ def data_of(file):
 
 @pytest.fixture
 def written(tmp_path):
-    """The data of a report that is written with the arguments given."""
+    """Write a report and return its data."""
 
     def write(model, *args, **options):
         file = write_report(model, tmp_path / "r.html", *args, overwrite=True, **QUICK | options)
@@ -57,7 +57,7 @@ def written(tmp_path):
 
 @pytest.fixture(scope="module", params=SCENARIOS)
 def held_out(request):
-    """A model, rows that it has not seen, and what it says about them."""
+    """A model, held-out rows and their scores."""
     X, labeled, _ = draw(800, request.param)
     model = forest(request.param, voting="soft", min_samples_leaf=30).fit(X, labeled)
     X_new, y_new, _ = draw(700, request.param, seed=1)
@@ -79,7 +79,7 @@ def test_metrics_are_those_of_the_library(held_out, written):
     assert_allclose([data["reliability"]["observed"], predicted], curve, rtol=1e-5)
 
 
-def test_thresholds_are_judged_by_the_library(held_out, written):
+def test_threshold_metrics_are_those_of_the_library(held_out, written):
     model, X, y, scores = held_out
     table = written(model, X, y, held_out=True)["thresholds"]
     shared = {"prior": model.prior_, "scenario": model.scenario}
@@ -103,7 +103,7 @@ def test_thresholds_are_judged_by_the_library(held_out, written):
     assert nothing["flagged"][-1] == 0
 
 
-def test_scores_are_spread_as_shares(held_out, written):
+def test_score_histograms(held_out, written):
     model, X, y, scores = held_out
     shown = written(model, X, y, held_out=True)["histogram"]
     edges = np.linspace(0, 1, 41)
@@ -123,7 +123,7 @@ def test_sensitivity_and_dependence_are_those_of_the_library(held_out, written):
     assert shown["priors"][0] < 0.2
     assert shown["priors"][-1] > 0.7
     expected = prior_sensitivity(model, X, y, priors=shown["priors"])
-    for name in ("positive_share", "flipped_share", "precision", "recall", "f1"):
+    for name in ("positive_fraction", "flipped_fraction", "precision", "recall", "f1"):
         shares = np.array(shown[name], dtype=float)  # nan where there is none
         assert_allclose(shares, getattr(expected, name), atol=2e-3)
     few = np.arange(200)
@@ -136,19 +136,19 @@ def test_sensitivity_and_dependence_are_those_of_the_library(held_out, written):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_sensitivity_of_many_rows_is_that_of_some(held_out, written, monkeypatch, weighted):
+def test_sensitivity_subsamples_many_rows(held_out, written, monkeypatch, weighted):
     model, X, y, _ = held_out
     weight = np.random.default_rng(0).random(len(y)) + 0.5 if weighted else None
     options = {"held_out": True, "sample_weight": weight}
     exact = written(model, X, y, **options)["sensitivity"]
-    monkeypatch.setattr(_prior, "MOST_ROWS", 250)
+    monkeypatch.setattr(_prior, "MAX_ROWS", 250)
     some = written(model, X, y, **options)["sensitivity"]
-    assert some["positive_share"] != exact["positive_share"]
-    for name in ("positive_share", "recall", "f1"):
+    assert some["positive_fraction"] != exact["positive_fraction"]
+    for name in ("positive_fraction", "recall", "f1"):
         assert_allclose(some[name], exact[name], atol=0.1)
 
 
-def test_weights_and_propensities_count(held_out, written):
+def test_weights_and_propensities_are_used(held_out, written):
     model, X, y, scores = held_out
     rng = np.random.default_rng(0)
     given = {"sample_weight": rng.random(len(y)) + 0.5, "propensity": rng.random(len(y)) / 2 + 0.4}
@@ -162,39 +162,39 @@ def test_weights_and_propensities_count(held_out, written):
     assert data["rows"]["propensity"]
 
 
-def test_rows_of_the_fit_are_judged_by_others(written):
+def test_training_rows_are_cross_fitted(written):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1500, 3)), (rng.random(1500) < 0.3).astype(int)
-    model = forest(n_estimators=5).fit(X, y)  # to noise, which it learns by heart
+    model = forest(n_estimators=5).fit(X, y)  # memorizes noise
     area = {
-        honest: next(
+        cross_fitted: next(
             m["value"]
-            for m in written(model, X, y, held_out=not honest)["quality"]
+            for m in written(model, X, y, held_out=not cross_fitted)["quality"]
             if m["key"] == "pu_balanced_accuracy"
         )
-        for honest in (True, False)
+        for cross_fitted in (True, False)
     }
     assert area[False] > 0.9
     assert abs(area[True] - 0.5) < 0.12
 
 
-def test_copies_of_a_row_are_judged_by_one_model():
+def test_duplicate_rows_share_a_fold():
     X, y, _ = draw(150, "case-control")
     X, y = np.concatenate([X, X[y == 1]]), np.concatenate([y, np.zeros(y.sum(), dtype=int)])
     model = forest(n_estimators=3).fit(X, y)
     rows = labeled_rows(X, y, scenario="case-control", sample_weight=None, propensity=None)
     rng = np.random.RandomState(0)
-    scored = judge(subject_of(model), rows, held_out=False, cv=3, n_jobs=None, rng=rng)
+    scores = held_out_scores(subject_of(model), rows, held_out=False, cv=3, n_jobs=None, rng=rng)
     group = duplicate_groups(X)
-    tests = [test for _, test in scored.parts]
+    tests = [test for _, test in scores.parts]
     assert_array_equal(np.sort(np.concatenate(tests)), np.arange(len(X)))
     assert len(tests) == 3
     for i in range(3):
         assert not set(group[tests[i]]) & set(group[tests[i - 1]])
-        assert scored.parts[i][0].prior_ == model.prior_
+        assert scores.parts[i][0].prior_ == model.prior_
 
 
-def test_the_fit_tells_its_prior_and_the_rows_check_a_given_one(written):
+def test_estimated_priors_are_shown_and_given_ones_checked(written):
     X, y, _ = draw(400, "single-training-set")
     with pytest.warns(PriorEstimatedWarning):
         model = forest("single-training-set", prior=None).fit(X, y)
@@ -254,8 +254,8 @@ def test_trees_are_those_of_the_model(written):
 
 
 def test_large_forests_are_cut_to_a_budget(written, monkeypatch):
-    monkeypatch.setattr(_model_part, "MOST_NODES", 45)
-    monkeypatch.setattr(_model_part, "MOST_NODES_A_TREE", 20)
+    monkeypatch.setattr(_model_part, "MAX_NODES", 45)
+    monkeypatch.setattr(_model_part, "MAX_NODES_PER_TREE", 20)
     X, y, _ = draw(600, "case-control")
     shown = written(forest(n_estimators=9).fit(X, y))["trees"]
     sizes = [len(tree["feature"]) for tree in shown["trees"]]
@@ -293,7 +293,7 @@ def test_features_that_hardly_vary(written):
     assert {curve["name"] for curve in data["dependence"]["curves"]} == {"x0", "x1"}
 
 
-def test_what_the_model_knows_by_itself(written):
+def test_report_without_rows(written):
     X, y, _ = draw(300, "case-control")
     model = forest(oob_score=True).fit(X, y)
     data = written(model)
@@ -353,20 +353,20 @@ def test_scar_test_is_told(written):
     assert "p_value" not in written(model, X, y, n_simulations=0, **options)["scar"]
 
 
-def test_trivial_and_hopeless_models_are_called_so(written):
+def test_serious_caveats(written):
     X, y, _ = draw(300, "case-control")
     model = forest(prior=0.01, n_estimators=5, max_depth=1).fit(X, y)
     data = written(model, X, y, held_out=True)
     assert "trivial" in data["caveats"][0]["text"]
     few = np.concatenate([np.flatnonzero(y)[:30], np.flatnonzero(y == 0)])
     data = written(forest(n_estimators=5).fit(X, y), X[few], y[few], held_out=True)
-    assert any("Only 30 labeled rows" in caveat["text"] for caveat in data["caveats"])
+    assert any("only 30 labeled rows" in caveat["text"] for caveat in data["caveats"])
     sure = forest(prior=0.9, voting="soft", min_samples_leaf=20).fit(X, y)
     texts = [caveat["text"] for caveat in written(sure, X, y)["caveats"]]
-    assert any(text.startswith("Prior and data contradict each other.") for text in texts)
+    assert any(text.startswith("The prior contradicts the data.") for text in texts)
 
 
-def test_the_page_about_it_runs(tmp_path, monkeypatch):
+def test_examples_of_the_documentation_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[1] / "docs" / "report.md").read_text(encoding="utf-8")
     names = {}
@@ -382,7 +382,7 @@ def test_the_page_about_it_runs(tmp_path, monkeypatch):
 # The file
 
 
-def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
+def test_files_are_written_atomically(tmp_path, monkeypatch):
     X, y, _ = draw(100, "case-control")
     model = forest(n_estimators=2).fit(X, y)
     file = model.report(tmp_path / "r.html", title="First")
@@ -416,14 +416,14 @@ def test_large_models_make_small_files(tmp_path):
     X, y = rng.normal(size=(3000, 100)), (rng.random(3000) < 0.2).astype(int)
     model = PUExtraTreesClassifier(prior=0.4, n_estimators=20, random_state=0).fit(X, y)
     file = write_report(model, tmp_path / "r.html", X, y, held_out=True, **QUICK)
-    assert model.get_n_leaves() > _model_part.MOST_NODES
+    assert model.get_n_leaves() > _model_part.MAX_NODES
     assert file.stat().st_size < 700_000
 
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \u2028 {{data}} \ud800"
 
 
-def test_names_and_titles_are_no_markup(tmp_path):
+def test_names_and_titles_are_escaped(tmp_path):
     X, y, _ = draw(100, "case-control")
     model = forest(n_estimators=2).fit(X, y)
     names = [HOSTILE, "b", "c"]
@@ -446,7 +446,7 @@ def test_json_is_plain():
     ("change", "message"),
     [
         ({"X": None}, "y was given without X"),
-        ({"y": None, "sample_weight": np.ones(3)}, "give y too"),
+        ({"y": None, "sample_weight": np.ones(3)}, "pass y too"),
         ({"y": [0, 1]}, "y has 2 rows"),
         ({"feature_names": ["a"]}, "feature_names must name the 3 features"),
         ({"cv": 200}, "too few for n_splits=200"),
@@ -469,7 +469,7 @@ def test_errors_say_what_to_do(change, message, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_supervised_models_are_not_judged_by_pu_labels(written):
+def test_refuses_pu_labels_for_supervised_models(written):
     X, y, _ = draw(100, "case-control")
     with pytest.raises(ValueError, match="risk='pn'"):
         written(forest(prior=None, risk="pn").fit(X, y), X, y)

@@ -1,6 +1,6 @@
-"""The report in a real browser: it opens without an error, asks for nothing, and its controls work.
+"""The report in a browser: it opens without errors or requests, and its controls work.
 
-Needs Chromium; without one on the path these tests are skipped.
+The tests are skipped if Chromium is not installed.
 """
 
 import re
@@ -38,31 +38,31 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def window():
-    """A page of the browser, and all that goes wrong or out on it."""
-    troubles = []
+    """A browser page, and the errors and requests on it."""
+    events = []
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page()
-        page.on("console", lambda message: troubles.append(message.text))
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("dialog", lambda dialog: troubles.append("a dialog"))
-        page.on("request", lambda request: troubles.append(request.url))
-        yield page, troubles
+        page.on("console", lambda message: events.append(message.text))
+        page.on("pageerror", lambda error: events.append(str(error)))
+        page.on("dialog", lambda dialog: events.append("dialog"))
+        page.on("request", lambda request: events.append(request.url))
+        yield page, events
         browser.close()
 
 
 @pytest.fixture(scope="module")
-def judged():
-    """A model and rows that it has not seen."""
+def held_out():
+    """A model and held-out rows."""
     X, y, _ = draw(800, "case-control")
     model = forest(voting="soft", min_samples_leaf=20, n_estimators=12).fit(X, y)
     return model, *draw(600, "case-control", seed=1)[:2]
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory, judged):
+def files(tmp_path_factory, held_out):
     folder = tmp_path_factory.mktemp("reports")
-    model, X, y = judged
+    model, X, y = held_out
     names = [HOSTILE, "b", "c"]
     full = {"held_out": True, "n_simulations": 5, "n_jobs": 1, "random_state": 0}
     hard = forest("single-training-set", n_estimators=4, oob_score=False)
@@ -86,9 +86,9 @@ def files(tmp_path_factory, judged):
 
 @pytest.fixture
 def opened(window, files):
-    """Opens a report; at the end nothing may have gone wrong, and only it have been asked for."""
-    page, troubles = window
-    troubles.clear()
+    """Open a report; finally check that there were no errors and no other requests."""
+    page, events = window
+    events.clear()
     asked = []
 
     def open_report(name="full", *, width=1280, scheme="light"):
@@ -99,7 +99,7 @@ def opened(window, files):
         return page
 
     yield open_report
-    assert troubles == asked
+    assert events == asked
 
 
 def value_of(page, name, place="#chosen"):
@@ -120,7 +120,7 @@ def names_of_sections(page):
 
 @pytest.mark.parametrize("name", ["full", "hostile", "alone", "folds"])
 @pytest.mark.parametrize("width", [1280, 360])
-def test_opens_without_trouble(opened, name, width):
+def test_opens_without_errors(opened, name, width):
     page = opened(name, width=width)
     assert page.locator("section").count() == len(names_of_sections(page)) >= 6
     assert page.locator("section .body:empty").count() == 0
@@ -132,15 +132,15 @@ def test_opens_without_trouble(opened, name, width):
 def test_sections(opened):
     full = names_of_sections(opened("full"))
     assert full == [
-        *("Summary", "Data", "Prior", "Quality", "Scores", "Threshold", "Reliability"),
+        *("Summary", "Data", "Prior", "Quality", "Scores", "Threshold", "Calibration"),
         *("Features", "Dependence", "Sensitivity", "Labels", "Trees", "Parameters"),
     ]
     alone = names_of_sections(opened("alone"))
     assert alone == ["Summary", "Data", "Prior", "Features", "Trees", "Parameters"]
 
 
-def test_numbers_are_those_of_the_library(opened, judged):
-    model, X, y = judged
+def test_numbers_are_those_of_the_library(opened, held_out):
+    model, X, y = held_out
     page = opened()
     found = pu_interval("precision", y, model.predict(X), prior=0.4)
     assert value_of(page, "Precision", "#summary") == f"{found.value:.3f}"
@@ -150,8 +150,8 @@ def test_numbers_are_those_of_the_library(opened, judged):
     assert f"{pu_f1_score(y, model.predict(X), prior=0.4):.3f}" in row.inner_text()
 
 
-def test_slider_moves_the_threshold(opened, judged):
-    model, X, y = judged
+def test_slider_moves_the_threshold(opened, held_out):
+    model, X, y = held_out
     page = opened()
     before = page.locator("#chooser .moving").first.get_attribute("x1")
     slider = page.locator("#threshold")
@@ -182,7 +182,7 @@ def test_costs_choose_the_best_threshold(opened):
         page.locator("#use-best").click()
         assert float(page.locator("#threshold-value").inner_text()) == best[alarm, miss]
         assert page.locator("#use-best").is_disabled()
-        # No threshold costs less than the one that is called the best.
+        # No threshold costs less than the best one.
         costs = page.evaluate(
             """([a, m]) => {
               const t = JSON.parse(document.getElementById("report-data").textContent).thresholds;
@@ -193,7 +193,7 @@ def test_costs_choose_the_best_threshold(opened):
         assert float(value_of(page, "Cost")) == pytest.approx(min(costs), rel=1e-3)
     assert best[1, 10] < best[1, 1] < best[10, 1]
     choose(page, "#cost-alarm", -1)
-    assert value_of(page, "Best") == value_of(page, "Cost") == "not known"
+    assert value_of(page, "Best") == value_of(page, "Cost") == "unknown"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -213,7 +213,7 @@ def test_theme_follows_the_system_and_the_button(opened, scheme):
     assert lightness() == at_first
 
 
-def test_paper_is_light(opened):
+def test_print_is_light(opened):
     page = opened(scheme="dark")
     page.locator("#theme").click()
     page.locator("#theme").click()
@@ -223,8 +223,8 @@ def test_paper_is_light(opened):
     page.emulate_media(media="screen")
 
 
-def test_trees_can_be_browsed(opened, judged):
-    model = judged[0]
+def test_trees_can_be_browsed(opened, held_out):
+    model = held_out[0]
     page = opened()
     nodes = page.locator("#tree .node:visible")
     at_first = nodes.count()
@@ -247,13 +247,13 @@ def test_trees_can_be_browsed(opened, judged):
     assert f"x{third.feature[0]} ≤ {third.threshold[0]:.4g}?" in nodes.first.inner_text()
     assert page.locator("#tree-facts").inner_text().startswith("Tree 3 of 12")
     choose(page, "#tree-number", 99)
-    assert "trees 1 to 12" in page.locator("#tree-facts").inner_text()
+    assert "from 1 to 12" in page.locator("#tree-facts").inner_text()
 
 
 def test_scores_have_two_views_and_charts_their_numbers(opened):
     page = opened()
     page.locator("#score-view").select_option("population")
-    assert "hence negatives" in page.locator("#scores .legend").inner_text()
+    assert "negatives, by difference" in page.locator("#scores .legend").inner_text()
     page.locator("#scores .numbers summary").click()
     expect(page.locator("#scores .numbers tbody tr")).to_have_count(3 * 40)
     page.locator("#scores svg[role=img]").hover()

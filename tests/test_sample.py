@@ -21,7 +21,7 @@ def test_means(scenario, population):
 
 
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
-def test_weights_are_repeated_rows(scenario):
+def test_weights_equal_repeated_rows(scenario):
     weight = np.array([2, 1, 0, 3, 1])
     weighted = pu_sample(Y, scenario=scenario, sample_weight=weight)
     repeated = pu_sample(Y.repeat(weight), scenario=scenario)
@@ -31,13 +31,13 @@ def test_weights_are_repeated_rows(scenario):
         )
 
 
-def test_propensities_weigh_labeled_rows():
+def test_propensities_weight_labeled_rows():
     sample = pu_sample(Y, propensity=[0.2, np.nan, 0.8, np.nan, np.nan])
     assert_allclose(sample.of_positives(VALUES), (1 / 0.2 + 3 / 0.8) / (1 / 0.2 + 1 / 0.8))
 
 
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
-def test_standard_error_is_the_spread_over_draws(scenario):
+def test_standard_error_is_the_spread_over_samples(scenario):
     rng = np.random.default_rng(0)
 
     def draw(n=400):
@@ -53,14 +53,14 @@ def test_standard_error_is_the_spread_over_draws(scenario):
 
 @pytest.mark.parametrize("n", range(3, 60))
 def test_all_positives_may_be_labeled(n):
-    """The labeled share is the prior then, up to rounding."""
+    """The fraction of labeled rows then equals the prior, up to rounding."""
     y = np.arange(n) % 3 == 0
     sample = pu_sample(y, scenario="single-training-set", sample_weight=np.full(n, 0.3))
     assert sample.class_prior(y.mean()) == y.mean()
 
 
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
-def test_pseudo_rows_weigh_like_others(scenario):
+def test_pseudo_rows_have_the_mean_weight(scenario):
     sample = pu_sample(Y, scenario=scenario, sample_weight=[2, 2, 2, 2, 0]).with_pseudo_rows()
     assert_allclose([sample.positive.sum(), sample.population.sum()], 1)
     assert_allclose(sample.positive, np.array([1, 0, 1, 0, 0, 1, 1, 0, 0]) / 4)

@@ -1,4 +1,4 @@
-"""Answers for other priors from one forest."""
+"""Sensitivity of one forest to the class prior."""
 
 import matplotlib
 import numpy as np
@@ -14,7 +14,7 @@ from puforest.plots.sensitivity import plot_prior_sensitivity
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("voting", ["hard", "soft"])
-def test_sensitivity_is_that_of_forests_with_other_priors(scenario, voting):
+def test_sensitivity_equals_forests_with_other_priors(scenario, voting):
     X, labeled, _ = draw(1500, scenario)
     X_test, y_test, _ = draw(500, scenario, seed=1)
     model = forest(scenario, min_samples_leaf=30, voting=voting).fit(X, 2 * labeled - 1)
@@ -29,12 +29,12 @@ def test_sensitivity_is_that_of_forests_with_other_priors(scenario, voting):
         assert_array_equal(by_prior.decisions[k], other.decision_function(X_test))
         r, q = (predicted == 1)[y_test == 1].mean(), (predicted == 1)[population].mean()
         assert_allclose(by_prior.recall[k], r)
-        assert_allclose(by_prior.positive_share[k], q)
+        assert_allclose(by_prior.positive_fraction[k], q)
         assert_allclose(by_prior.precision[k], min(1, prior * r / q))
         assert_allclose(by_prior.f1[k], min(1, 2 * prior * r / (prior + q)))
         assert_allclose(by_prior.error[k], max(0, prior + q - 2 * prior * r))
-        assert_allclose(by_prior.flipped_share[k], (predicted != at_fit)[population].mean())
-    assert by_prior.flipped_share[1] == 0 < by_prior.flipped_share[0]
+        assert_allclose(by_prior.flipped_fraction[k], (predicted != at_fit)[population].mean())
+    assert by_prior.flipped_fraction[1] == 0 < by_prior.flipped_fraction[0]
 
 
 def test_rows_flip_at_their_flip_prior():
@@ -52,7 +52,7 @@ def test_rows_flip_at_their_flip_prior():
             assert model.with_prior(prior).predict(X[[row]]) == positive
 
 
-def test_sensitivity_takes_weights_as_repeated_rows():
+def test_weights_equal_repeated_rows():
     X, labeled, _ = draw(400, "single-training-set")
     model = forest("single-training-set", min_samples_leaf=20).fit(X, labeled)
     weight = np.random.default_rng(0).integers(0, 3, len(X))
@@ -60,7 +60,7 @@ def test_sensitivity_takes_weights_as_repeated_rows():
     repeated = prior_sensitivity(
         model, X.repeat(weight, axis=0), labeled.repeat(weight), priors=[0.3, 0.6]
     )
-    for name in ("positive_share", "flipped_share", "precision", "recall", "f1", "error"):
+    for name in ("positive_fraction", "flipped_fraction", "precision", "recall", "f1", "error"):
         assert_allclose(getattr(weighted, name), getattr(repeated, name))
     least = labeled.mean()
     assert prior_sensitivity(model, X).priors[0] == pytest.approx(np.ceil(least * 20) / 20)
@@ -70,12 +70,12 @@ def test_default_priors_are_possible_for_the_rows_too():
     X, labeled, _ = draw(400, "single-training-set")
     model = forest("single-training-set", min_samples_leaf=20).fit(X, labeled)
     rows = np.concatenate([np.flatnonzero(labeled), np.flatnonzero(labeled == 0)[:100]])
-    share = labeled[rows].mean()
-    assert share > 0.3 > labeled.mean() + 0.1
-    assert prior_sensitivity(model, X[rows], labeled[rows]).priors[0] >= share
+    fraction = labeled[rows].mean()
+    assert fraction > 0.3 > labeled.mean() + 0.1
+    assert prior_sensitivity(model, X[rows], labeled[rows]).priors[0] >= fraction
 
 
-def test_pure_leaves_are_told():
+def test_warns_of_pure_leaves():
     X, labeled, _ = draw(300, "case-control")
     with pytest.warns(UserWarning, match=r"only 0\.0% of the population is in leaves"):
         prior_sensitivity(PUExtraTreesClassifier(0.4, random_state=0).fit(X, labeled), X)
@@ -84,9 +84,9 @@ def test_pure_leaves_are_told():
 def test_sensitivity_refuses():
     X, labeled, _ = draw(300, "single-training-set")
     model = forest("single-training-set", min_samples_leaf=20).fit(X, labeled)
-    with pytest.raises(TypeError, match="of a pipeline give the last step"):
+    with pytest.raises(TypeError, match="pass the last step of a pipeline"):
         prior_sensitivity(make_pipeline(model), X)
-    with pytest.raises(ValueError, match="give y too"):
+    with pytest.raises(ValueError, match="pass y too"):
         prior_sensitivity(model, X, sample_weight=np.ones(len(X)))
     with pytest.raises(ValueError, match=r"prior=0\.01 is impossible"):
         prior_sensitivity(model, X, priors=[0.01, 0.4])
@@ -95,11 +95,11 @@ def test_sensitivity_refuses():
     with pytest.raises(ValueError, match="priors"):
         prior_sensitivity(model, X, priors=[])
     supervised = forest(risk="pn", min_samples_leaf=20).fit(X, labeled)
-    with pytest.raises(ValueError, match="risk='pn' takes the rows as fully labeled"):
+    with pytest.raises(ValueError, match="risk='pn' treats the data as fully labeled"):
         prior_sensitivity(supervised, X, labeled)
 
 
-def test_picture():
+def test_plot():
     matplotlib.use("agg")
     X, labeled, _ = draw(1000, "case-control")
     model = forest(min_samples_leaf=50).fit(X, labeled)

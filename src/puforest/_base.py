@@ -19,6 +19,7 @@ from puforest._atomic_fit import atomic_fit
 from puforest._fit_record import FitRecord, OutOfBag, SamplingRecord
 from puforest._masses import group_masses, refuse_impossible_prior
 from puforest._model import Forest
+from puforest._out_of_bag import out_of_bag_risk
 from puforest._progress import Progress
 from puforest._schema import FeatureSchema
 from puforest._training import draw_seed, grow, set_masses, train_params
@@ -26,7 +27,7 @@ from puforest._training_rows import TrainingRows, training_rows
 from puforest._warnings import warn
 from puforest.prior import PriorEstimate
 from puforest.prior._estimate import missing_prior
-from puforest.risk import RISKS, classification_risk
+from puforest.risk import RISKS
 from puforest.scenario import SCENARIOS
 
 # Parameters of forests that decide which rows each tree is grown on.
@@ -219,32 +220,20 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     ) -> OutOfBag:
         """Evaluate each training row with the trees that were not grown on it."""
         votes = forest.predictor(self.voting, X.dtype).mean_held_out(X, rows.native(), params)
-        judged, positive = np.isfinite(votes[rows.order]), votes[rows.order] > 0.5
-        n = rows.n_labeled
-
-        def positive_share(weight: NDArray[np.float64], part: slice) -> float:
-            among = weight * judged[part]
-            return float((among * positive[part]).sum() / among.sum())
-
         decision = 2 * votes - 1
-        if not (judged[:n].any() and judged[n:].any()):
+        risk = out_of_bag_risk(decision, rows, record.masses, record.risk)
+        n_in_bag = np.count_nonzero(np.isnan(votes[rows.order]))
+        if np.isnan(risk):
             warn(
                 "oob_risk_ is nan: no tree leaves out rows of both groups. Set bootstrap=True, or "
                 "both max_labeled and max_unlabeled."
             )
-            return OutOfBag(decision, np.nan)
-        if not judged.all():
+        elif n_in_bag:
             warn(
-                f"oob_score=True: {np.count_nonzero(~judged)} rows are in the sample of every tree "
-                "and have no out-of-bag prediction. Grow more trees."
+                f"oob_score=True: {n_in_bag} rows are in the sample of every tree and have no "
+                "out-of-bag prediction. Grow more trees."
             )
-        labeled, unlabeled = slice(None, n), slice(n, None)
-        masses = record.masses
-        w_p = masses.labeled_p * positive_share(rows.positive_weight, labeled)
-        w_u = masses.labeled_u * positive_share(rows.labeled_weight, labeled)
-        w_u += masses.unlabeled_u * positive_share(rows.unlabeled_weight, unlabeled)
-        risk = classification_risk(w_p, w_u, prior=masses.labeled_p, risk=self.risk)
-        return OutOfBag(decision, float(risk))
+        return OutOfBag(decision, risk)
 
     def _n_threads(self) -> int:
         return check.threads(getattr(self, "n_jobs", 1))

@@ -1,4 +1,4 @@
-"""Labeled and unlabeled rows to judge by: means over the positives and over the population."""
+"""PU data as two weighted samples: means over the positives and over the population."""
 
 from __future__ import annotations
 
@@ -15,23 +15,27 @@ from puforest.scenario import SCENARIOS
 
 Array = NDArray[np.float64]
 
-# What sums of a few million numbers may be off by.
+# Rounding error of sums of a few million numbers.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class PUSample:
-    """Weights by which sums over rows become means; each of the two adds up to 1.
+    """Weights of the rows in the sample of the positives and in that of the population.
+
+    Each of the two adds up to 1.
 
     Attributes
     ----------
     labeled : ndarray of bool
-        The labeled rows.
+        Mask of the labeled rows.
     positive : ndarray
-        Weights of the rows as a sample of the positives: 0 for unlabeled rows.
+        Weights in the sample of the positives; 0 for unlabeled rows.
     population : ndarray
-        Weights as a sample of the population: those of the unlabeled rows in case-control data,
-        of all rows of a single training set.
+        Weights in the sample of the population: the unlabeled rows of case-control data, or all
+        rows of a single training set.
+    scenario : str
+        How the data was collected.
     """
 
     labeled: NDArray[np.bool_]
@@ -44,18 +48,18 @@ class PUSample:
 
     @property
     def least_prior(self) -> float:
-        """Share of the population that is known to be positive."""
+        """Fraction of the population that is known to be positive."""
         return float(self.population[self.labeled].sum())
 
     def class_prior(self, prior: Any) -> float:
-        """The prior as a number that this sample allows."""
+        """Validate a prior and return it as a float."""
         value = check.class_prior(prior)
         if value is None:
             raise TypeError(
-                "prior must be a number between 0 and 1, the share of positives in the population, "
-                "got None: give what is known, or estimate it with puforest.prior.estimate_prior"
+                "prior must be the fraction of positives in the population, between 0 and 1, got "
+                "None: pass it, or estimate it with puforest.prior.estimate_prior"
             )
-        # All positives labeled makes the two equal, up to rounding.
+        # If all positives are labeled, the two are equal up to rounding.
         if value < self.least_prior * (1 - ROUNDING):
             refuse_impossible_prior(value, self.least_prior)
         return value
@@ -63,7 +67,7 @@ class PUSample:
     def prior_interval(
         self, interval: tuple[float, float], prior: float
     ) -> tuple[float, float] | None:
-        """The part of an interval that this sample allows; None if `prior` is outside of it."""
+        """Restrict an interval to possible priors; None if it does not contain `prior`."""
         low, high = interval
         return (max(low, min(prior, self.least_prior)), high) if low <= prior <= high else None
 
@@ -76,11 +80,11 @@ class PUSample:
         return float(self.population @ np.asarray(values, dtype=float))
 
     def standard_error(self, on_positives: ArrayLike, on_population: ArrayLike) -> float:
-        """Standard error of the mean of one quantity over P plus that of another over U.
+        """Standard error of a mean over the positives plus another mean over the population.
 
-        The two are what each row adds to a statistic to first order: derivatives of the statistic
-        by the means, times the row's own value. The rows of a single training set that stand in
-        both samples add to both, which is why they are added before they are squared.
+        The arguments are the first-order contributions of each row to a statistic: derivatives with
+        respect to the means, times the row's own values. Labeled rows of a single training set are
+        in both samples, so their contributions are added before they are squared.
         """
         a, b = (np.asarray(v, dtype=float) for v in (on_positives, on_population))
         influence = self.positive * (a - self.of_positives(a))
@@ -88,9 +92,9 @@ class PUSample:
         return float(np.sqrt(influence @ influence))
 
     def with_pseudo_rows(self) -> PUSample:
-        """The sample with two more rows of positives and two of the population at the end.
+        """Append two rows to the sample of the positives and two to that of the population.
 
-        Each weighs as much as a row of its sample does on average over the weight there.
+        Each has the weighted mean weight of the rows of its sample.
         """
         p, u = self.positive @ self.positive, self.population @ self.population
         return PUSample(
@@ -108,10 +112,10 @@ def pu_sample(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
 ) -> PUSample:
-    """Read labels and weights as a sample of the positives and one of the population.
+    """Turn labels and weights into a sample of the positives and one of the population.
 
-    `y` holds two values, the larger for labeled rows. Propensities, where positives are not
-    labeled at random, weigh each labeled row by the positives it stands for.
+    `y` holds two values, the larger for labeled rows. With propensities, for positives that are not
+    labeled at random, each labeled row is weighted by the number of positives it represents.
     """
     check.one_of("scenario", scenario, SCENARIOS)
     check.refuse_masked(y, "y")

@@ -28,11 +28,11 @@ from sklearn.utils.validation import check_is_fitted
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
 from puforest._model_methods import ModelMethodsMixin
+from puforest._out_of_bag import out_of_bag_sample
 from puforest._sample import PUSample, pu_sample
 from puforest._unwrap import fit_record, known_prior, known_scenario, with_prior_given
 from puforest._warnings import warn
-from puforest.model_selection._cross_validation import asking_for
-from puforest.model_selection._out_of_bag import among
+from puforest.model_selection._cross_validation import requesting
 from puforest.model_selection._split import pu_cv
 
 __all__ = ["PUCalibratedClassifier"]
@@ -248,7 +248,7 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
         prior = sample.class_prior(self._prior_of(estimator))
         scored = np.isfinite(score)
         if not scored.all():
-            sample, score = among(sample, scored), score[scored]
+            sample, score = out_of_bag_sample(sample, scored), score[scored]
         if sample.of_positives(score) <= sample.of_population(score):
             warn(
                 "labeled rows do not score higher than the others: the estimator has not learned "
@@ -286,7 +286,7 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
         if prior is not None:
             estimator = with_prior_given(estimator, prior)
         predictions = cross_val_predict(
-            asking_for(estimator, params),
+            requesting(estimator, params),
             X,
             y,
             cv=pu_cv(self.cv),

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from puforest import _core
 from puforest import _validation as check
 from puforest._base import PUClassifier
-from puforest._docs import documented_estimator
+from puforest._estimator_docs import documented_estimator
 from puforest._fit_record import OutOfBag, SamplingRecord
 from puforest._model_methods import ModelMethodsMixin
 from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from puforest import _core
 from puforest import _validation as check
 from puforest._base import PUClassifier
-from puforest._docs import documented_estimator
+from puforest._estimator_docs import documented_estimator
 from puforest._model_methods import ModelMethodsMixin
 
 __all__ = ["PUDecisionTreeClassifier", "PUExtraTreeClassifier"]

@@ -1,67 +1,33 @@
-"""How good a model is, by PU metrics, and how that is shown."""
+"""PU metrics of a model, as tables and JSON."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
+from puforest._cross_fitting import Split
 from puforest._sample import pu_sample
 from puforest.cli._say import Say
 from puforest.metrics import ClassificationReport, PriorMismatchWarning, pu_classification_report
+from puforest.metrics._registry import METRICS
 from puforest.model_selection import PUStratifiedKFold
 
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
-
-# What notes say of values that left their range by no more than chance explains.
+# Part of the notes on values that left their range by no more than chance explains.
 CHANCE = "may be chance"
 
 
-NAMES = {
-    "pu_precision": "precision",
-    "pu_recall": "recall",
-    "pu_f1": "F1",
-    "pu_false_positive_rate": "false positive rate",
-    "pu_accuracy": "accuracy",
-    "pu_balanced_accuracy": "balanced accuracy",
-    "pu_roc_auc": "area under the ROC curve",
-    "pu_average_precision": "average precision",
-    "pu_brier": "Brier score",
-    "pu_calibration_error": "calibration error",
-    "pu_log_loss": "log-loss",
-    "lee_liu": "Lee-Liu score",
-}
-
-
 def folds(X: NDArray[Any], labeled: NDArray[np.int64], n: int, seed: int) -> list[Split]:
-    """Splits that keep copies of a row together."""
+    """Split rows into folds that keep duplicate rows together."""
     try:
         return list(PUStratifiedKFold(n, random_state=seed, group_copies=True).split(X, labeled))
     except ValueError as error:
-        raise ValueError(f"--folds {n}: {error} Or give --no-quality.") from error
+        raise ValueError(f"--folds {n}: {error} Or use --no-quality.") from error
 
 
-def cross_fitted(
-    forest: Any,
-    X: NDArray[Any],
-    labeled: NDArray[np.int64],
-    splits: list[Split],
-    done: Callable[[float], None],
-) -> NDArray[np.float64]:
-    """Scores of all rows, each by a forest that has not seen it."""
-    score = np.empty(len(X))
-    for i, (train, test) in enumerate(splits):
-        copy = clone(forest).fit(X[train], labeled[train])
-        score[test] = copy.predict_proba(X[test])[:, 1]
-        done((i + 1) / len(splits))
-    return score
-
-
-def judge(
+def quality(
     labeled: NDArray[np.int64],
     score: NDArray[np.float64],
     *,
@@ -69,7 +35,7 @@ def judge(
     prior_interval: tuple[float, float] | None,
     scenario: str,
 ) -> ClassificationReport:
-    """All PU metrics; what they warn of is in the notes of the report."""
+    """Compute all PU metrics; warnings go to the notes of the report."""
     if prior_interval is not None:
         sample = pu_sample(labeled, scenario=scenario)
         prior_interval = sample.prior_interval(prior_interval, prior)
@@ -85,27 +51,45 @@ def judge(
         )
 
 
+def true_quality(truth: NDArray[np.int64], score: NDArray[np.float64]) -> dict[str, float]:
+    """Compute the same metrics from the true classes.
+
+    Data in which every positive is labeled is a census: PU metrics equal the supervised ones.
+    """
+    report = quality(
+        truth,
+        score,
+        prior=float(truth.mean()),
+        prior_interval=None,
+        scenario="single-training-set",
+    )
+    return {name: found.value for name, found in report.metrics.items()}
+
+
 def show_quality(
     say: Say,
     title: str,
     report: ClassificationReport,
     truth: dict[str, float] | None = None,
 ) -> None:
-    """A table of the metrics with intervals, beside the truth where it is known."""
+    """Show a table of the metrics with intervals, next to the truth if it is known."""
     level = next(iter(report.metrics.values())).confidence
     header = ["", "estimate", f"{100 * level:g}% interval", *(["truth"] if truth else [])]
     rows = []
     clipped = {name: found for name, found in report.metrics.items() if found.clipped}
     for name, found in report.metrics.items():
         mark = "*" if found.clipped else " " if clipped else ""
-        value = f"{found.value:.3f}{mark}"
-        row = [NAMES.get(name, name), value, f"{found.low:.3f} to {found.high:.3f}"]
+        row = [
+            METRICS[name].label,
+            f"{found.value:.3f}{mark}",
+            f"{found.low:.3f} to {found.high:.3f}",
+        ]
         if truth is not None:
-            row.append(f"{truth[name]:.3f}" if name in truth else "")
+            row.append(f"{truth[name]:.3f}")
         rows.append(row)
-    came_out = ", ".join(f"{NAMES.get(n, n)} {found.unclipped:.4g}" for n, found in clipped.items())
-    footnote = f"* estimate clipped to what is possible; came out as: {came_out}"
-    say.rows(title, header, rows, footnote if clipped else "")
+    raw = ", ".join(f"{METRICS[n].label} {found.unclipped:.4g}" for n, found in clipped.items())
+    footnote = f"* clipped to the possible range; raw estimates: {raw}" if clipped else ""
+    say.rows(title, header, rows, footnote)
     clear = clear_notes(report)
     more = f" ({len(clear) - 1} more with --verbose)" if len(clear) > 1 and not say.verbose else ""
     for note in clear if say.verbose else clear[:1]:
@@ -118,28 +102,15 @@ def show_quality(
 
 
 def clear_notes(report: ClassificationReport) -> list[str]:
-    """Notes on what chance does not explain."""
+    """Select the notes on deviations that chance does not explain."""
     return [note for note in report.notes if CHANCE not in note]
 
 
-def true_quality(truth: NDArray[np.int64], score: NDArray[np.float64]) -> dict[str, float]:
-    """What the PU metrics estimate, by the true classes."""
-    from sklearn import metrics
-
-    called = (score > 0.5).astype(int)
-    return {
-        "pu_precision": metrics.precision_score(truth, called, zero_division=0),
-        "pu_recall": metrics.recall_score(truth, called),
-        "pu_f1": metrics.f1_score(truth, called, zero_division=0),
-        "pu_false_positive_rate": float(called[truth == 0].mean()),
-        "pu_accuracy": metrics.accuracy_score(truth, called),
-        "pu_balanced_accuracy": metrics.balanced_accuracy_score(truth, called),
-        "pu_roc_auc": metrics.roc_auc_score(truth, score),
-        "pu_average_precision": metrics.average_precision_score(truth, score),
-    }
-
-
 def as_json(report: ClassificationReport) -> dict[str, Any]:
-    """The report without what the caller says anyway."""
-    said = report.as_dict()
-    return {"metrics": said["metrics"], "notes": said["notes"], "trivial": bool(report.trivial)}
+    """Convert a report to JSON, without prior, scenario and row counts."""
+    fields = report.as_dict()
+    return {
+        "metrics": fields["metrics"],
+        "notes": fields["notes"],
+        "trivial": bool(report.trivial),
+    }

@@ -8,13 +8,9 @@ from typing import Any
 from puforest.cli._options import plural
 from puforest.cli._say import Say
 from puforest.cli.tables import DECIMAL_COMMA, PUTable, Source, shown
+from puforest.scenario import DESCRIPTIONS
 
 SHOWN = 8
-
-MEANING = {
-    "case-control": "positives were collected on their own, unlabeled rows are everybody",
-    "single-training-set": "one sample, some of its positives carry a label",
-}
 
 
 def tell(say: Say, source: Source, data: PUTable, scenario: str) -> None:
@@ -28,7 +24,7 @@ def tell(say: Say, source: Source, data: PUTable, scenario: str) -> None:
         "rows": f"{n:,}: {data.n_labeled:,} labeled, {n - data.n_labeled:,} unlabeled",
         "labels": str(data.rule),
         "features": f"{len(data.names):,}: {names}",
-        "scenario": f"{scenario}: {MEANING[scenario]}",
+        "scenario": f"{scenario}: {DESCRIPTIONS[scenario]}",
     }
     plain = [column for column in data.left_out if not column.suspicious]
     if plain:

@@ -140,7 +140,7 @@ def judge(say: Say, forest: Any, new: Sample, prior: PriorEstimate) -> dict[str,
     """Quality without negatives, beside the truth about the unlabeled rows."""
     with columns_in_order():
         score = forest.predict_proba(new.X)[:, 1]
-    report = _quality.judge(
+    report = _quality.quality(
         new.labeled,
         score,
         prior=prior.value,

@@ -1,4 +1,4 @@
-"""``puforest evaluate``: judge a model by rows it has not seen, without negatives."""
+"""``puforest evaluate``: evaluate a model on held-out PU data."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from puforest._describe import rows_learned_from
-from puforest._unwrap import known_scenario
+from puforest._unwrap import fitted_trees, known_scenario
 from puforest.cli import _options as o
 from puforest.cli import _quality
 from puforest.cli._app import command
@@ -34,7 +33,7 @@ def evaluate(
         typer.Option(
             "--truth",
             metavar="COLUMN",
-            help="Column with the true classes, 1 and 0, to compare with, if they are known.",
+            help="Column with the true classes, 1 and 0, to compare the estimates with.",
             rich_help_panel=o.COLUMNS,
         ),
     ] = None,
@@ -43,20 +42,22 @@ def evaluate(
         typer.Option(
             "--prior",
             callback=o.between_0_and_1,
-            help="Share of positives in the population; that of the model.",
+            help="Fraction of positives in the population; that of the model by default.",
         ),
     ] = None,
     scenario: Annotated[
         o.Scenario | None,
-        typer.Option("--scenario", help="How these rows came about; that of the model."),
+        typer.Option(
+            "--scenario", help="How these rows were collected; that of the model by default."
+        ),
     ] = None,
     threads: o.Threads = None,
 ) -> dict[str, Any]:
-    """Estimate how good a model is, from positive and unlabeled rows that it has not seen.
+    """Estimate the quality of a model from held-out positive and unlabeled rows.
 
-    Rows that it was fitted to would flatter it: puforest fit estimates the quality on them by
-    folds. Precision, recall and the rest follow from the share of labeled rows that are called
-    positive, that of all rows, and the prior.
+    Don't use the training rows: estimates on them are too optimistic, and puforest fit already
+    cross-validates the model. Precision, recall and the other metrics follow from the class prior
+    and the fractions of labeled rows and of all rows that are predicted positive.
     """
     forest = o.load_for(model, threads)
     source = reading.open(data)
@@ -65,7 +66,7 @@ def evaluate(
     if truth is not None:
         source.require([truth], "--truth")
         if truth == name:
-            raise ValueError(f"--truth {truth}: it is the column of labels, not of true classes")
+            raise ValueError(f"--truth {truth}: this is the label column, not the true classes")
     columns = match_columns(forest, source, others)
     tell_columns(say, columns, source.path)
     scores, kept = [], []
@@ -75,12 +76,12 @@ def evaluate(
             kept.append(scored.others)
             done(source.progress)
     if not scores:
-        raise ValueError(f"{source.path} has columns but no rows: there is nothing to judge by")
+        raise ValueError(f"{source.path} has columns but no rows: there is nothing to evaluate on")
     score = np.concatenate(scores)
     table = arrow().Table.from_batches(kept)
     rule, labeled = read_labels(source, name, table.column(name), positive)
     estimate = getattr(getattr(forest, "estimator_", forest), "prior_estimate_", None)
-    report = _quality.judge(
+    report = _quality.quality(
         labeled,
         score,
         prior=forest.prior_ if prior is None else prior,
@@ -89,13 +90,19 @@ def evaluate(
     )
     known = None
     if truth is not None:
-        # Labeled rows that were collected on their own are no part of the population.
+        # Labeled rows that were collected separately are not part of the population.
         population = (labeled == 0) | (report.scenario == "single-training-set")
         classes = true_classes(truth, table.column(truth).filter(arrow().array(population)))
-        known = _quality.true_quality(classes, score[population])
+        if len(np.unique(classes)) == 2:
+            known = _quality.true_quality(classes, score[population])
+        else:
+            say.warning(
+                f"--truth {truth}: all {len(classes):,} rows of the population are of class "
+                f"{classes[0]}, so there is nothing to compare with"
+            )
     n = len(score)
     say.facts(
-        "Rows to judge by",
+        "Held-out rows",
         {
             "file": f"{source.path} ({source.kind})",
             "rows": f"{n:,}: {labeled.sum():,} labeled, {n - labeled.sum():,} unlabeled",
@@ -105,7 +112,7 @@ def evaluate(
         },
     )
     _quality.show_quality(say, "Quality, estimated without negatives", report, known)
-    ask_where_rows_come_from(say, forest, report)
+    warn_of_training_rows(say, forest, report)
     return {
         "model": str(model),
         "file": str(data),
@@ -118,16 +125,17 @@ def evaluate(
     }
 
 
-def ask_where_rows_come_from(say: Say, forest: Any, report: ClassificationReport) -> None:
-    """Warn of rows that the model has learned from, by their numbers or by too good a quality."""
+def warn_of_training_rows(say: Say, forest: Any, report: ClassificationReport) -> None:
+    """Warn of training rows, recognized by their number or by estimates that are too good."""
     rows = (report.n_labeled, report.n_unlabeled)
-    if rows == rows_learned_from(getattr(forest, "estimator_", forest)):
+    record = fitted_trees(forest)._record
+    if rows == (record.n_labeled, record.n_unlabeled):
         say.warning(
-            "these look like the rows the model was fitted to, which flatter it: there are as many "
-            "labeled and unlabeled ones. puforest fit has judged those already, by folds"
+            "these look like the training rows: there are as many labeled and unlabeled ones. "
+            "Estimates on training rows are too optimistic; puforest fit cross-validates instead"
         )
     elif _quality.clear_notes(report):
         say.warning(
-            "or has the model learned from these rows? They flatter it: puforest fit has judged "
-            "those already, by folds"
+            "or are these the training rows? Estimates on training rows are too optimistic; "
+            "puforest fit cross-validates instead"
         )

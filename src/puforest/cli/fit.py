@@ -13,6 +13,7 @@ import typer
 from sklearn.base import clone
 
 from puforest import PUExtraTreesClassifier, PURandomForestClassifier
+from puforest._cross_fitting import cross_fitted_scores
 from puforest._progress import progress_shown_by
 from puforest.cli import _options as o
 from puforest.cli import _quality, _understood
@@ -196,8 +197,13 @@ def estimate_quality(say: Say, forest: Any, table: PUTable, splits: Any) -> dict
     known = prior_facts(forest)
     like = clone(forest).set_params(prior=forest.prior_)
     with say.progress(f"Estimating its quality, {len(splits)} folds") as done:
-        score = _quality.cross_fitted(like, table.X, table.labeled, splits, done)
-    report = _quality.judge(
+        score = cross_fitted_scores(
+            lambda train: clone(like).fit(table.X[train], table.labeled[train]),
+            table.X,
+            splits,
+            lambda n_done: done(n_done / len(splits)),
+        )
+    report = _quality.quality(
         table.labeled,
         score,
         prior=known["value"],

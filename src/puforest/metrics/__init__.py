@@ -1,7 +1,7 @@
-"""Judge classifiers by positive and unlabeled rows, without a single known negative.
+"""Metrics for positive and unlabeled data, estimated without any known negatives.
 
-All metrics take PU labels (the larger value for labeled positives), predictions or scores, and
-the class prior, and `scenario` says how the rows came about. Judge by rows that were held out.
+Every metric takes PU labels (the larger value marks labeled positives), predictions or scores, and
+the class prior; `scenario` tells how the data was collected. Evaluate on held-out rows.
 """
 
 from puforest.metrics._metric import PriorMismatchWarning

@@ -1,7 +1,7 @@
-"""What a metric is: an estimate with the share of each row in it, and the range it must keep.
+"""Metrics as estimates with an influence function and a valid range.
 
-A metric is written once, as a function from a sample to an `Estimate`. The value, the warning
-where it leaves its range, the interval and the scorer all follow from that.
+A metric is written once, as a function from a sample to an `Estimate`. Its value, the warning when
+it leaves its range, its interval and its scorer all follow from that.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from puforest._sample import ROUNDING, PUSample, pu_sample
 
 Array = NDArray[np.float64]
 
-# Excesses of so many standard errors are no chance, even as the largest along a whole curve.
+# An excess of this many standard errors is not chance, even as the largest along a whole curve.
 CLEAR_EXCESS = 4.0
 
 
 class PriorMismatchWarning(UserWarning):
-    """An estimate left the range that it must keep: prior, scenario and labels do not agree."""
+    """An estimate left its valid range: the prior, the scenario and the labels disagree."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, and what each row adds to it to first order.
+    """A value and the first-order contribution of each row to it.
 
     Attributes
     ----------
     value : float
         The estimate, not yet clipped.
     on_positives, on_population : ndarray
-        Derivatives of the value by the means over the positives and over the population that it
-        is made of, times the row's own contribution to each: what `PUSample.standard_error` takes.
+        Derivatives of the value with respect to its means over the positives and over the
+        population, times each row's own contribution: the input of `PUSample.standard_error`.
     warning : Warning, optional
-        What the user should know about the value.
+        Warning to show with the value.
     """
 
     value: float
@@ -51,27 +51,33 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric, by name.
+    """A metric and its description.
 
     Attributes
     ----------
     name : str
         Name for scorers, intervals and messages.
+    label : str
+        Name for tables and charts.
+    description : str
+        The metric in a few words, for tables.
     reads : {"prediction", "score", "probability", "decision"}
-        What it judges.
+        Model output that it evaluates.
     estimate : callable
-        From a `PUSample`, the values judged, the prior and the options to an `Estimate`.
+        Function from a `PUSample`, the model output, the prior and the options to an `Estimate`.
     low, high : float
-        Range that the true value cannot leave.
+        Range of the true value.
     greater_is_better : bool
-        Whether it is a merit, or else a loss.
+        False for losses.
     needs_prior : bool
-        Whether the prior matters.
+        Whether the value depends on the class prior.
     options : tuple of str
         Names of further arguments of `estimate`.
     """
 
     name: str
+    label: str
+    description: str
     reads: str
     estimate: Callable[..., Estimate]
     low: float = 0.0
@@ -87,44 +93,44 @@ class Metric:
         for name in options:
             if name not in self.options:
                 known = ", ".join(self.options) or "none"
-                raise TypeError(f"{name!r} is no option of {self.name}, which has: {known}")
+                raise TypeError(f"{name!r} is not an option of {self.name}; its options: {known}")
 
 
 @dataclass(frozen=True)
-class Judged:
-    """Rows to judge by, and what a classifier says about them."""
+class EvaluationSet:
+    """PU data with the output of a classifier for each row, and the class prior."""
 
     sample: PUSample
     values: Array
     prior: float
 
     def estimate(self, metric: Metric, **options: Any) -> Estimate:
-        """Estimate a metric, with a warning where it leaves its range."""
+        """Estimate a metric, with a warning if it leaves its range."""
         found = metric.estimate(self.sample, self.values, self.prior, **options)
         bound = metric.clip(found.value)
         if np.isnan(bound) or abs(found.value - bound) <= ROUNDING:
             return found
-        error = self.spread(metric, **options)[1]
+        error = self.center_and_error(metric, **options)[1]
         distance = abs(found.value - bound) / error if error > 0 else np.inf
-        cause = "So little may be chance." if distance < 2 else _cause(self.prior)
+        cause = "This may be chance." if distance < 2 else _cause(self.prior)
         message = (
-            f"{metric.name} came out as {found.value:.4g} and was clipped to {bound:g}, "
+            f"{metric.name} was estimated as {found.value:.4g} and clipped to {bound:g}, "
             f"{distance:.1f} standard errors away. {cause}"
         )
         return replace(found, warning=PriorMismatchWarning(message))
 
-    def spread(self, metric: Metric, **options: Any) -> tuple[float, float]:
-        """Center and standard error of what the metric may be."""
-        rows = self.softened() if metric.reads == "prediction" else self
-        found = metric.estimate(rows.sample, rows.values, rows.prior, **options)
-        return found.value, rows.sample.standard_error(found.on_positives, found.on_population)
+    def center_and_error(self, metric: Metric, **options: Any) -> tuple[float, float]:
+        """Center and standard error of the sampling distribution of a metric."""
+        data = self.with_pseudo_rows() if metric.reads == "prediction" else self
+        found = metric.estimate(data.sample, data.values, data.prior, **options)
+        return found.value, data.sample.standard_error(found.on_positives, found.on_population)
 
-    def softened(self) -> Judged:
-        """Predictions, with one more row of each answer in both samples.
+    def with_pseudo_rows(self) -> EvaluationSet:
+        """Add one positive and one negative prediction to both samples.
 
-        A share of k out of n rows thus becomes (k + 1) / (n + 2), and has a standard error above 0
-        even where all answers are the same. Agresti and Caffo (2000) found intervals around
-        such shares, and differences of two, to cover as they should for as few as ten rows.
+        A fraction of k out of n rows becomes (k + 1) / (n + 2), and has a standard error above 0
+        even if all predictions are equal. Agresti and Caffo (2000) found that intervals for such
+        proportions, and for differences of two, have the right coverage for as few as ten rows.
         """
         return replace(
             self,
@@ -134,20 +140,21 @@ class Judged:
 
 
 def _cause(prior: float) -> str:
-    # With U = π P + (1 - π) N, only a π too large makes a share of N leave [0, 1].
+    # With U = π P + (1 - π) N, only a π that is too large moves a fraction of N out of [0, 1].
     return (
-        f"prior={prior:g} is too large for these rows, or the labeled rows are no random sample "
-        "of the positives (give propensity), or scenario is not how the rows came about."
+        f"prior={prior:g} is too large for this data, or the labeled rows are not a random sample "
+        "of the positives (pass propensity), or scenario does not match how the data was collected."
     )
 
 
 def excess_warning(
     sample: PUSample, prior: float, r: Array, q: Array, where: Callable[[int], str]
 ) -> PriorMismatchWarning | None:
-    """Warn of regions that hold clearly more positives than rows.
+    """Warn of regions that hold significantly more positives than rows.
 
-    `r` and `q` are the shares of the positives and of the population in each region. The variance
-    is that of ``prior * r - q`` where q is just ``prior * r``; rows in both samples only lower it.
+    `r` and `q` are the fractions of the positives and of the population in each region. The
+    variance is that of ``prior * r - q`` for q equal to ``prior * r``; rows that are in both
+    samples only lower it.
     """
     mass = prior * r
     variance = prior**2 * r * (1 - r) * (sample.positive @ sample.positive)
@@ -157,16 +164,16 @@ def excess_warning(
     if excess[worst] < CLEAR_EXCESS:
         return None
     return PriorMismatchWarning(
-        f"{where(worst)} there should be {mass[worst]:.4g} of the population as positives, but "
-        f"only {q[worst]:.4g} of it is there, {excess[worst]:.1f} standard errors less. "
+        f"{where(worst)}, positives should make up {mass[worst]:.4g} of the population, but all "
+        f"rows together make up only {q[worst]:.4g}, {excess[worst]:.1f} standard errors less. "
         f"{_cause(prior)}"
     )
 
 
-# From what users give to what a metric reads
+# From user input to the input of a metric
 
 
-def judged(
+def evaluation_set(
     metric: Metric,
     y_true: ArrayLike,
     y: ArrayLike,
@@ -175,32 +182,32 @@ def judged(
     scenario: str,
     sample_weight: ArrayLike | None,
     propensity: ArrayLike | None,
-) -> Judged:
+) -> EvaluationSet:
     sample = pu_sample(
         y_true, scenario=scenario, sample_weight=sample_weight, propensity=propensity
     )
     known = sample.class_prior(prior) if metric.needs_prior else np.nan
-    return Judged(sample, read_values(metric.reads, y_true, y), known)
+    return EvaluationSet(sample, read_values(metric.reads, y_true, y), known)
 
 
 def read_values(reads: str, y_true: ArrayLike, y: ArrayLike) -> Array:
     if reads == "prediction":
-        return called_positive(y_true, y)
+        return predicted_positive(y_true, y)
     n = len(column_or_1d(y_true))
     if reads != "probability":
         return check.vector("y_score", y, n, finite=True)
     prob = check.vector("y_prob", y, n, finite=True)
     for bad in prob[(prob < 0) | (prob > 1)][:1]:
         raise ValueError(
-            f"y_prob must hold probabilities between 0 and 1, got {bad:g}: give the second column "
-            "of predict_proba, or calibrate scores first"
+            f"y_prob must hold probabilities between 0 and 1, got {bad:g}: pass the second column "
+            "of predict_proba, or calibrate the scores first"
         )
     return prob
 
 
-def called_positive(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-    """1 where the prediction is the larger class of `y_true`, 0 where it is the smaller."""
-    unlabeled, labeled = np.unique(column_or_1d(y_true))
+def predicted_positive(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+    """Encode predictions: 1 for the larger class of `y_true`, 0 for the smaller."""
+    unlabeled, labeled = np.unique(check.filled_labels(column_or_1d(y_true)))
     check.refuse_masked(y_pred, "y_pred")
     pred = np.asarray(y_pred)
     n = len(column_or_1d(y_true))
@@ -210,7 +217,7 @@ def called_positive(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     for bad in pred[~(positive | np.asarray(pred == unlabeled))][:1].tolist():
         raise ValueError(
             f"y_pred must hold the classes of y_true, {unlabeled.item()!r} and "
-            f"{labeled.item()!r}, got {bad!r}: compare scores with a threshold first"
+            f"{labeled.item()!r}, got {bad!r}: apply a threshold to scores first"
         )
     return positive.astype(float)
 
@@ -226,8 +233,8 @@ def score(
     propensity: ArrayLike | None,
     **options: Any,
 ) -> float:
-    """The value of a metric within its range; warns in the name of the caller's caller."""
-    rows = judged(
+    """Compute a metric, clipped to its range; warnings point at the caller's caller."""
+    data = evaluation_set(
         metric,
         y_true,
         y,
@@ -236,7 +243,7 @@ def score(
         sample_weight=sample_weight,
         propensity=propensity,
     )
-    found = rows.estimate(metric, **options)
+    found = data.estimate(metric, **options)
     if found.warning is not None:
         warnings.warn(found.warning, stacklevel=3)
     return metric.clip(found.value)

@@ -1,4 +1,4 @@
-"""All metrics by name."""
+"""Registry of the metrics, by name."""
 
 from types import MappingProxyType
 
@@ -39,7 +39,7 @@ METRICS = MappingProxyType(
 
 
 def find_metric(name: str, parameter: str = "metric") -> Metric:
-    """The metric of this name, with or without "pu_" before it."""
+    """Get a metric by its name, with or without the prefix "pu_"."""
     for known in (name, f"pu_{name}"):
         if known in METRICS:
             return METRICS[known]

@@ -1,4 +1,4 @@
-"""Shares of positives among rows of like probabilities, with intervals."""
+"""Reliability curves with intervals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from puforest.metrics._metric import Array, Judged
+from puforest.metrics._metric import Array, EvaluationSet
 from puforest.metrics.calibration import probability_bins
 from puforest.metrics.classification import PRECISION
 from puforest.metrics.intervals import IntervalSettings, estimate_interval
@@ -15,16 +15,16 @@ from puforest.metrics.intervals import IntervalSettings, estimate_interval
 
 @dataclass(frozen=True)
 class Reliability:
-    """Bins of probabilities that hold some of the population.
+    """Non-empty bins of predicted probabilities.
 
     Attributes
     ----------
     population : ndarray
-        Share of the population in each bin.
+        Fraction of the population in each bin.
     predicted : ndarray
-        Its mean probability.
+        Mean predicted probability.
     observed, low, high : ndarray
-        Share of positives, and ends of its interval.
+        Estimated fraction of positives and its interval.
     """
 
     population: Array
@@ -34,16 +34,16 @@ class Reliability:
     high: Array
 
 
-def reliability(rows: Judged, settings: IntervalSettings, **binning: Any) -> Reliability:
-    """Judge probabilities bin by bin.
+def reliability(data: EvaluationSet, settings: IntervalSettings, **binning: Any) -> Reliability:
+    """Compare predicted probabilities with fractions of positives, bin by bin.
 
-    The share of positives in a bin is the precision of a classifier that calls just these rows
-    positive, and so is its interval.
+    The fraction of positives in a bin is the precision of a classifier that predicts positive for
+    exactly the rows of that bin, and so is its interval.
     """
-    bins = probability_bins(rows.sample, rows.values, rows.prior, **binning)
-    there = np.flatnonzero(bins.population)
-    called = (replace(rows, values=(bins.of_row == k).astype(float)) for k in there)
-    found = [estimate_interval(PRECISION, judged, settings)[1] for judged in called]
-    observed, low, high = np.transpose([(share.value, share.low, share.high) for share in found])
-    population = bins.population[there]
-    return Reliability(population, bins.predicted[there] / population, observed, low, high)
+    bins = probability_bins(data.sample, data.values, data.prior, **binning)
+    filled = np.flatnonzero(bins.population)
+    by_bin = (replace(data, values=(bins.of_row == k).astype(float)) for k in filled)
+    found = [estimate_interval(PRECISION, in_bin, settings)[1] for in_bin in by_bin]
+    observed, low, high = np.transpose([(f.value, f.low, f.high) for f in found])
+    population = bins.population[filled]
+    return Reliability(population, bins.predicted[filled] / population, observed, low, high)

@@ -1,4 +1,4 @@
-"""Judge whether probabilities are what they say: the shares of positives among rows alike."""
+"""Calibration metrics: predicted probabilities against fractions of positives."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from puforest.metrics._metric import (
     Estimate,
     Metric,
     PriorMismatchWarning,
+    evaluation_set,
     excess_warning,
-    judged,
     score,
 )
 
@@ -29,20 +29,20 @@ STRATEGIES = ("quantile", "uniform")
 
 @dataclass(frozen=True)
 class Bins:
-    """Bins of predicted probabilities, and what they hold.
+    """Bins of predicted probabilities and their masses.
 
     Attributes
     ----------
     of_row : ndarray of int
         Bin of each row.
     population : ndarray
-        Share of the population in each bin.
+        Fraction of the population in each bin.
     positives : ndarray
-        The same of those that are positive, not yet held against `population`.
+        Estimated mass of the positives in each bin, not yet clipped to `population`.
     predicted : ndarray
-        The same according to the probabilities.
+        Mass of the positives according to the predicted probabilities.
     prior : float
-        The class prior in use.
+        Class prior.
     """
 
     of_row: NDArray[np.intp]
@@ -52,13 +52,13 @@ class Bins:
     prior: float
 
     def mismatch(self, sample: PUSample) -> PriorMismatchWarning | None:
-        share = np.minimum(self.positives / self.prior, 1.0)
+        fraction = np.minimum(self.positives / self.prior, 1.0)
         return excess_warning(
             sample,
             self.prior,
-            share,
+            fraction,
             self.population,
-            lambda k: f"In bin {k + 1} of {len(share)} probabilities",
+            lambda k: f"In probability bin {k + 1} of {len(fraction)}",
         )
 
 
@@ -70,9 +70,9 @@ def probability_bins(
     inner = np.arange(1, n_bins) / n_bins
     if strategy == "quantile":
         order = np.argsort(prob)
-        share = np.cumsum(sample.population[order])
-        # A share reached but for rounding is reached.
-        inner = np.unique(prob[order][np.searchsorted(share, inner - 1e-9)])
+        fraction = np.cumsum(sample.population[order])
+        # Quantiles that are missed by rounding only count as reached.
+        inner = np.unique(prob[order][np.searchsorted(fraction, inner - 1e-9)])
     index = np.searchsorted(inner, prob)
 
     def mass(weight: Array) -> Array:
@@ -88,9 +88,9 @@ def probability_bins(
 
 
 def _calibration_error(sample: PUSample, prob: Array, prior: float, **binning: Any) -> Estimate:
-    """Sum over bins of |positives - predicted|, where bins hold no more positives than rows.
+    """Sum over bins of |positives - predicted|, with positives clipped to the rows of the bin.
 
-    To first order the signs of the differences stay, and so does which bins are full of positives.
+    To first order, the signs of the differences and the set of clipped bins do not change.
     """
     bins = probability_bins(sample, prob, prior, **binning)
     full = bins.positives > bins.population
@@ -106,6 +106,8 @@ def _calibration_error(sample: PUSample, prob: Array, prior: float, **binning: A
 
 CALIBRATION_ERROR = Metric(
     "pu_calibration_error",
+    "Calibration error",
+    "Mean gap between predicted probabilities and fractions of positives.",
     "probability",
     _calibration_error,
     greater_is_better=False,
@@ -125,11 +127,11 @@ def pu_calibration_error(
     n_bins: int = 10,
     strategy: str = "quantile",
 ) -> float:
-    """Expected calibration error: the mean distance of probabilities and shares of positives.
+    """Expected calibration error: mean gap between probabilities and fractions of positives.
 
-    Both are means over bins of probabilities, weighted by the share of the population in each.
-    Chance makes every distance larger, so even a perfect calibration has an error above 0, and
-    the more so the more bins and the fewer labeled rows there are.
+    Both are averaged within bins, which are weighted by their fraction of the population. Sampling
+    noise increases every gap, so even perfectly calibrated probabilities have an error above 0,
+    which grows with the number of bins and shrinks with the number of labeled rows.
 
     Parameters
     ----------
@@ -138,7 +140,7 @@ def pu_calibration_error(
     Returns
     -------
     float
-        A number between 0 and 1; less is better.
+        Between 0 and 1; lower is better.
 
     Examples
     --------
@@ -172,10 +174,10 @@ def pu_reliability_curve(
     n_bins: int = 10,
     strategy: str = "quantile",
 ) -> tuple[Array, Array]:
-    """Shares of positives in bins of probabilities: π P_P(bin) / P_U(bin).
+    """Reliability curve: fractions of positives in bins of probabilities, π P_P(bin) / P_U(bin).
 
-    Shares are clipped to 1. A `PriorMismatchWarning` comes where one is above 1 by more than chance
-    explains. Bins that hold no row of the population are left out.
+    Fractions are clipped to 1. A `PriorMismatchWarning` is issued if one exceeds 1 by more than
+    chance explains. Bins without rows of the population are omitted.
 
     Parameters
     ----------
@@ -184,9 +186,9 @@ def pu_reliability_curve(
     Returns
     -------
     prob_true : ndarray
-        Estimated share of positives in each bin.
+        Estimated fraction of positives in each bin.
     prob_pred : ndarray
-        Mean probability of the population there.
+        Mean predicted probability in each bin.
 
     Examples
     --------
@@ -196,7 +198,7 @@ def pu_reliability_curve(
     >>> prob_true.round(2).tolist(), prob_pred.round(2).tolist()
     ([0.0, 0.8], [0.2, 0.6])
     """
-    rows = judged(
+    data = evaluation_set(
         CALIBRATION_ERROR,
         y_true,
         y_prob,
@@ -205,11 +207,11 @@ def pu_reliability_curve(
         sample_weight=sample_weight,
         propensity=propensity,
     )
-    bins = probability_bins(rows.sample, rows.values, rows.prior, n_bins=n_bins, strategy=strategy)
-    mismatch = bins.mismatch(rows.sample)
+    bins = probability_bins(data.sample, data.values, data.prior, n_bins=n_bins, strategy=strategy)
+    mismatch = bins.mismatch(data.sample)
     if mismatch is not None:
         warnings.warn(mismatch, stacklevel=2)
-    there = bins.population > 0
-    population = bins.population[there]
-    observed = np.minimum(bins.positives[there] / population, 1)
-    return observed, bins.predicted[there] / population
+    filled = bins.population > 0
+    population = bins.population[filled]
+    observed = np.minimum(bins.positives[filled] / population, 1)
+    return observed, bins.predicted[filled] / population

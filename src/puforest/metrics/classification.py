@@ -1,11 +1,12 @@
-"""Judge predicted classes: all follows from the recall r and the share q that is called positive.
+"""Metrics of predicted classes: functions of the recall r and the fraction q predicted positive.
 
-r is a mean over the labeled positives, q a mean over the population, and neither needs a negative.
+r is a mean over the labeled positives and q a mean over the population; neither needs a negative.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +26,23 @@ __all__ = [
     "pu_recall_score",
 ]
 
+# Formulas, for numbers and for arrays
+
+Number = TypeVar("Number", float, Array)
+
+
+def precision(r: Number, q: Number, prior: Number) -> Number:
+    return prior * r / q
+
+
+def f1(r: Number, q: Number, prior: Number) -> Number:
+    return 2 * prior * r / (prior + q)
+
+
+def accuracy(r: Number, q: Number, prior: Number) -> Number:
+    return 1 - prior - q + 2 * prior * r
+
+
 Value = Callable[[float, float, float], float]
 Slopes = Callable[[float, float, float], tuple[float, float]]
 
@@ -32,55 +50,63 @@ Slopes = Callable[[float, float, float], tuple[float, float]]
 def _of_rates(
     value: Value, slopes: Slopes, *, divides_by_q: bool = False
 ) -> Callable[[PUSample, Array, float], Estimate]:
-    """An estimate from a function of (r, q, prior) and its derivatives by r and q."""
+    """Make an estimate from a function of (r, q, prior) and its derivatives by r and q."""
 
     def estimate(sample: PUSample, positive: Array, prior: float) -> Estimate:
         r, q = sample.of_positives(positive), sample.of_population(positive)
         if divides_by_q and q == 0:
-            return _of_nothing_called(r, positive)
+            return _without_predicted_positives(r, positive)
         by_r, by_q = slopes(r, q, prior)
         return Estimate(value(r, q, prior), by_r * positive, by_q * positive)
 
     return estimate
 
 
-def _of_nothing_called(r: float, positive: Array) -> Estimate:
+def _without_predicted_positives(r: float, positive: Array) -> Estimate:
     unknown = np.full(len(positive), np.nan)
     if r == 0:
         warning = UndefinedMetricWarning("no row is predicted positive: the score is set to 0")
         return Estimate(0.0, unknown, unknown, warning)
     warning = UndefinedMetricWarning(
-        f"{r:.3g} of the labeled rows are predicted positive, but no row of the population is: "
-        "the score is nan. There are too few unlabeled rows, or they do not hold such positives."
+        f"{r:.3g} of the labeled rows are predicted positive, but no row of the population is: the "
+        "score is nan. There are too few unlabeled rows, or they contain no such positives."
     )
     return Estimate(np.nan, unknown, unknown, warning)
 
 
 RECALL = Metric(
     "pu_recall",
+    "Recall",
+    "Fraction of the positives that are predicted positive.",
     "prediction",
     _of_rates(lambda r, q, prior: r, lambda r, q, prior: (1.0, 0.0)),
     needs_prior=False,
 )
 PRECISION = Metric(
     "pu_precision",
+    "Precision",
+    "Fraction of the predicted positives that are positive.",
     "prediction",
     _of_rates(
-        lambda r, q, prior: prior * r / q,
+        precision,
         lambda r, q, prior: (prior / q, -prior * r / q**2),
         divides_by_q=True,
     ),
 )
 F1 = Metric(
     "pu_f1",
+    "F1 score",
+    "Harmonic mean of precision and recall.",
     "prediction",
     _of_rates(
-        lambda r, q, prior: 2 * prior * r / (prior + q),
+        f1,
         lambda r, q, prior: (2 * prior / (prior + q), -2 * prior * r / (prior + q) ** 2),
     ),
 )
 FALSE_POSITIVE_RATE = Metric(
     "pu_false_positive_rate",
+    "False positive rate",
+    "Fraction of the negatives that are predicted positive.",
     "prediction",
     _of_rates(
         lambda r, q, prior: (q - prior * r) / (1 - prior),
@@ -90,13 +116,15 @@ FALSE_POSITIVE_RATE = Metric(
 )
 ACCURACY = Metric(
     "pu_accuracy",
+    "Accuracy",
+    "Fraction of all rows that are predicted correctly.",
     "prediction",
-    _of_rates(
-        lambda r, q, prior: 1 - prior - q + 2 * prior * r, lambda r, q, prior: (2 * prior, -1.0)
-    ),
+    _of_rates(accuracy, lambda r, q, prior: (2 * prior, -1.0)),
 )
 BALANCED_ACCURACY = Metric(
     "pu_balanced_accuracy",
+    "Balanced accuracy",
+    "Mean of recall and specificity; 0.5 is chance level.",
     "prediction",
     _of_rates(
         lambda r, q, prior: 0.5 + (r - q) / (2 * (1 - prior)),
@@ -105,6 +133,8 @@ BALANCED_ACCURACY = Metric(
 )
 LEE_LIU = Metric(
     "lee_liu",
+    "Lee-Liu score",
+    "Squared recall divided by the fraction predicted positive; needs no prior.",
     "prediction",
     _of_rates(
         lambda r, q, prior: r**2 / q,
@@ -125,9 +155,9 @@ def pu_recall_score(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
 ) -> float:
-    """Share of the positives that are predicted positive: r.
+    """Recall: the fraction of positives that are predicted positive, r.
 
-    It is the share of the labeled rows, and needs no prior. Rows must be held out from the fit.
+    It is estimated by the fraction of labeled rows, and needs no prior. Use held-out rows.
 
     Parameters
     ----------
@@ -136,7 +166,7 @@ def pu_recall_score(
     Returns
     -------
     float
-        A number between 0 and 1.
+        Between 0 and 1.
 
     Examples
     --------
@@ -166,10 +196,10 @@ def pu_precision_score(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
 ) -> float:
-    """Share of the rows predicted positive that are: πr / q.
+    """Precision: the fraction of predicted positives that are positive, πr / q.
 
-    Above 1 it is clipped, with a `PriorMismatchWarning`: a prior too large does that. Where no row
-    is predicted positive it is 0, with a warning.
+    Values above 1, which a prior that is too large causes, are clipped with a
+    `PriorMismatchWarning`. If no row is predicted positive, the precision is 0, with a warning.
 
     Parameters
     ----------
@@ -178,7 +208,7 @@ def pu_precision_score(
     Returns
     -------
     float
-        A number between 0 and 1.
+        Between 0 and 1.
 
     Examples
     --------
@@ -208,9 +238,9 @@ def pu_f1_score(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
 ) -> float:
-    """Harmonic mean of precision and recall: 2πr / (π + q).
+    """F1 score, the harmonic mean of precision and recall: 2πr / (π + q).
 
-    Unlike the precision, it is known where no row is predicted positive: it is 0 there.
+    Unlike the precision, it is defined if no row is predicted positive: it is 0 then.
 
     Parameters
     ----------
@@ -219,7 +249,7 @@ def pu_f1_score(
     Returns
     -------
     float
-        A number between 0 and 1.
+        Between 0 and 1.
 
     Examples
     --------
@@ -249,9 +279,10 @@ def pu_false_positive_rate(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
 ) -> float:
-    """Share of the negatives that are predicted positive: (q - πr) / (1 - π).
+    """False positive rate: the fraction of negatives predicted positive, (q - πr) / (1 - π).
 
-    Below 0 it is clipped, with a `PriorMismatchWarning`: a prior too large does that.
+    Values below 0, which a prior that is too large causes, are clipped with a
+    `PriorMismatchWarning`.
 
     Parameters
     ----------
@@ -260,7 +291,7 @@ def pu_false_positive_rate(
     Returns
     -------
     float
-        A number between 0 and 1; less is better.
+        Between 0 and 1; lower is better.
 
     Examples
     --------
@@ -290,9 +321,9 @@ def pu_accuracy_score(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
 ) -> float:
-    """Share of the rows predicted right: 1 - (π + q - 2πr).
+    """Accuracy: the fraction of rows predicted correctly, 1 - (π + q - 2πr).
 
-    Clipped to [0, 1], with a `PriorMismatchWarning`.
+    Values outside [0, 1] are clipped with a `PriorMismatchWarning`.
 
     Parameters
     ----------
@@ -301,7 +332,7 @@ def pu_accuracy_score(
     Returns
     -------
     float
-        A number between 0 and 1.
+        Between 0 and 1.
 
     Examples
     --------
@@ -333,7 +364,7 @@ def pu_balanced_accuracy_score(
 ) -> float:
     """Mean of recall and specificity: 1/2 + (r - q) / (2 (1 - π)).
 
-    Comparisons between classifiers do not depend on the prior: r - q orders them all the same.
+    The ranking of classifiers does not depend on the prior: it is that of r - q.
 
     Parameters
     ----------
@@ -342,7 +373,7 @@ def pu_balanced_accuracy_score(
     Returns
     -------
     float
-        A number between 0 and 1; 1/2 is chance.
+        Between 0 and 1; 1/2 is chance level.
 
     Examples
     --------
@@ -371,10 +402,10 @@ def lee_liu_score(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
 ) -> float:
-    """Criterion of Lee and Liu: r² / q.
+    """Criterion of Lee and Liu (2003): r² / q.
 
-    It is recall times precision divided by the prior, which it therefore does not need: it orders
-    classifiers on the same data, but is no share of anything.
+    It equals recall times precision divided by the prior, so it needs no prior. Use it to rank
+    classifiers on the same data; its value has no scale of its own.
 
     Parameters
     ----------
@@ -383,7 +414,7 @@ def lee_liu_score(
     Returns
     -------
     float
-        At least 0; a classifier at chance has its share of rows called positive.
+        At least 0; a random classifier scores the fraction of rows it predicts positive.
 
     Examples
     --------

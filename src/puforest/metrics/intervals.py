@@ -1,4 +1,4 @@
-"""How sure a metric is: intervals by the delta method or the bootstrap."""
+"""Confidence intervals of metrics, by the delta method or the bootstrap."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from scipy.stats import norm
 from sklearn.exceptions import UndefinedMetricWarning
 
 from puforest import _validation as check
+from puforest._confidence import CONFIDENCE
 from puforest._sample import PUSample
 from puforest.metrics._docs import documented
-from puforest.metrics._metric import Estimate, Judged, Metric, judged
+from puforest.metrics._metric import Estimate, EvaluationSet, Metric, evaluation_set
 from puforest.metrics._registry import find_metric
 
 __all__ = ["Interval", "pu_interval"]
@@ -25,22 +26,22 @@ METHODS = ("delta", "bootstrap")
 
 @dataclass(frozen=True)
 class Interval:
-    """A value and the interval around it.
+    """A metric with its confidence interval.
 
     Attributes
     ----------
     value : float
-        The metric.
+        Value of the metric.
     low, high : float
         Ends of the interval.
     standard_error : float
-        Standard error of the value, with the prior taken as known.
+        Standard error of the value for a known prior.
     confidence : float
-        Probability with which such intervals cover the truth.
+        Confidence level.
     method : {"delta", "bootstrap"}
-        How it was found.
+        Method of the interval.
     unclipped : float
-        What the metric came out as, before it was clipped to what is possible.
+        Estimate before it was clipped to the range of the metric.
     """
 
     value: float
@@ -53,13 +54,13 @@ class Interval:
 
     @property
     def clipped(self) -> bool:
-        """Whether the metric came out as something impossible, such as a precision above 1."""
+        """Whether the estimate was outside the range of the metric, such as a precision above 1."""
         return self.value != self.unclipped
 
 
 @dataclass(frozen=True)
 class IntervalSettings:
-    """How to find intervals; one of these serves many metrics."""
+    """Settings of the intervals, shared by many metrics."""
 
     confidence: float
     method: str
@@ -72,36 +73,35 @@ class IntervalSettings:
         check.integer("n_resamples", self.n_resamples, 2)
         check.fraction("confidence", self.confidence)
 
-    def priors(self, rows: Judged) -> list[float]:
-        """The prior, and the ends of its own interval."""
+    def priors(self, data: EvaluationSet) -> list[float]:
+        """The prior and the ends of its interval."""
         if self.prior_interval is None:
-            return [rows.prior]
+            return [data.prior]
         ends = np.asarray(self.prior_interval)
         if ends.shape != (2,):
             raise ValueError(
-                "prior_interval must be a lowest and a highest prior, such as (0.2, 0.4), "
-                f"got {self.prior_interval!r}"
+                "prior_interval must be a tuple of the smallest and the largest prior, such as "
+                f"(0.2, 0.4), got {self.prior_interval!r}"
             )
-        low, high = (rows.sample.class_prior(end) for end in ends.tolist())
-        if not low <= rows.prior <= high:
+        low, high = (data.sample.class_prior(end) for end in ends.tolist())
+        if not low <= data.prior <= high:
             raise ValueError(
-                f"prior_interval must hold prior={rows.prior:g}, got {self.prior_interval!r}"
+                f"prior_interval must contain prior={data.prior:g}, got {self.prior_interval!r}"
             )
-        return [rows.prior, low, high]
+        return [data.prior, low, high]
 
 
 def resamples(sample: PUSample, n_resamples: int, random_state: Any) -> Iterator[PUSample]:
-    """Samples drawn with replacement, as other weights of the same rows.
+    """Draw bootstrap samples, as new weights of the same rows.
 
-    The rows of a single training set are drawn together; draws without a labeled row, from
-    which nothing could be estimated, are drawn again.
+    The rows of a single training set are drawn together. Draws without a labeled row are repeated.
     """
     rng = check.random_state(random_state)
-    there = (sample.positive > 0) | (sample.population > 0)
+    counted = (sample.positive > 0) | (sample.population > 0)
     if sample.scenario == "single-training-set":
-        groups = [np.flatnonzero(there)]
+        groups = [np.flatnonzero(counted)]
     else:
-        groups = [np.flatnonzero(there & part) for part in (sample.labeled, ~sample.labeled)]
+        groups = [np.flatnonzero(counted & part) for part in (sample.labeled, ~sample.labeled)]
     drawn = 0
     while drawn < n_resamples:
         rows = np.concatenate([g[rng.randint(len(g), size=len(g))] for g in groups])
@@ -117,37 +117,37 @@ def resamples(sample: PUSample, n_resamples: int, random_state: Any) -> Iterator
 
 
 def estimate_interval(
-    metric: Metric, rows: Judged, settings: IntervalSettings, **options: Any
+    metric: Metric, data: EvaluationSet, settings: IntervalSettings, **options: Any
 ) -> tuple[Estimate, Interval]:
-    """The estimate for the prior of `rows`, and the interval that covers those of all priors."""
-    priors = settings.priors(rows) if metric.needs_prior else [rows.prior]
-    found = rows.estimate(metric, **options)
+    """Estimate a metric, with an interval that covers those for all plausible priors."""
+    priors = settings.priors(data) if metric.needs_prior else [data.prior]
+    found = data.estimate(metric, **options)
     centers, errors = np.transpose(
-        [replace(rows, prior=prior).spread(metric, **options) for prior in priors]
+        [replace(data, prior=prior).center_and_error(metric, **options) for prior in priors]
     )
     if settings.method == "delta":
         reach = norm.ppf((1 + settings.confidence) / 2) * errors
         lows, highs = centers - reach, centers + reach
     else:
-        of_shares = metric.reads == "prediction"
-        soft = rows.softened() if of_shares else rows
+        of_fractions = metric.reads == "prediction"
+        padded = data.with_pseudo_rows() if of_fractions else data
         drawn = np.array(
             [
-                [metric.estimate(sample, soft.values, prior, **options).value for prior in priors]
-                for sample in resamples(soft.sample, settings.n_resamples, settings.random_state)
+                [metric.estimate(sample, padded.values, prior, **options).value for prior in priors]
+                for sample in resamples(padded.sample, settings.n_resamples, settings.random_state)
             ]
         )
         errors = drawn.std(axis=0, ddof=1)
         tails = [(1 + settings.confidence) / 2, (1 - settings.confidence) / 2]
         upper, lower = np.quantile(drawn, tails, axis=0)
-        if of_shares:
-            # Next to a bound draws reach away from it, and so must the interval: percentiles.
+        if of_fractions:
+            # Percentiles: near a bound, the draws extend away from it, and so must the interval.
             lows, highs = lower, upper
         else:
-            # The basic bootstrap: errors of draws against the estimate stand for its own against
-            # the truth, biases included, before anything is clipped.
+            # The basic bootstrap: errors of the draws relative to the estimate stand for its own
+            # error, bias included, before anything is clipped.
             lows, highs = 2 * centers - upper, 2 * centers - lower
-    # Where shares are 0 or 1, the center is off the value.
+    # With fractions of 0 or 1, the center differs from the value.
     low, high = np.append(lows, found.value).min(), np.append(highs, found.value).max()
     if isinstance(found.warning, UndefinedMetricWarning):
         low, high = metric.low, metric.high
@@ -167,33 +167,33 @@ def estimate_interval(
 def pu_interval(
     metric: str,
     y_true: ArrayLike,
-    y_judged: ArrayLike,
+    y_pred: ArrayLike,
     *,
     prior: float | None = None,
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     method: str = "delta",
     prior_interval: tuple[float, float] | None = None,
     n_resamples: int = 999,
     random_state: int | np.random.RandomState | None = None,
     **options: Any,
 ) -> Interval:
-    """A metric with an interval.
+    """Compute a metric with a confidence interval.
 
-    The interval is about the rows drawn, and takes the prior as known. Often the prior is what is
-    least sure: give `prior_interval` too where that is so.
+    The interval reflects the sampling of the rows for a known prior. The prior is often the largest
+    source of uncertainty: pass `prior_interval` to include it.
 
     Parameters
     ----------
     metric : str
-        A name of `get_scorer_names`, such as "pu_f1"; "f1" will do. Losses are not negated here.
+        One of `get_scorer_names`, such as "pu_f1", or "f1" for short. Losses are not negated.
     %y_true%
-    y_judged : array-like of shape (n_samples,)
-        Predicted classes, scores, probabilities or decision values: what the metric takes.
+    y_pred : array-like of shape (n_samples,)
+        Predicted classes, scores, probabilities or decision values, depending on the metric.
     prior : float, optional
-        Share of positives in the population. Only "pu_recall" and "lee_liu" do without.
+        Fraction of positives in the population. Only "pu_recall" and "lee_liu" do not need it.
     %scenario, sample_weight, propensity, confidence, method, prior_interval, n_resamples%
     %random_state%
     **options
@@ -205,14 +205,14 @@ def pu_interval(
 
     Notes
     -----
-    Predicted classes are judged by shares of rows. To keep intervals honest where these are next
-    to 0 or 1, such as a recall of 1 on few labeled rows, both methods work on the rows with four
-    more: one predicted positive and one negative, in the sample of the positives and in that of
-    the population (Agresti and Caffo, 2000). So the value need not be in the middle.
+    Metrics of predicted classes depend on fractions of rows. For correct coverage near 0 and 1,
+    such as a recall of 1 on few labeled rows, both methods add four pseudo-rows: one predicted
+    positive and one predicted negative, in the sample of the positives and in that of the
+    population (Agresti and Caffo, 2000). The value is therefore not always in the middle.
 
-    For scores and probabilities both methods are right for many rows, and too short with a
-    handful of labeled ones. The calibration error has no honest interval near 0, nor has the
-    average precision near 1.
+    For scores and probabilities, both methods are asymptotic, and too short for a handful of
+    labeled rows. Intervals are unreliable for a calibration error near 0 and for an average
+    precision near 1.
 
     Examples
     --------
@@ -227,16 +227,16 @@ def pu_interval(
     known = find_metric(metric)
     known.require_options(options)
     settings = IntervalSettings(confidence, method, prior_interval, n_resamples, random_state)
-    rows = judged(
+    data = evaluation_set(
         known,
         y_true,
-        y_judged,
+        y_pred,
         prior=prior,
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
     )
-    found, interval = estimate_interval(known, rows, settings, **options)
+    found, interval = estimate_interval(known, data, settings, **options)
     if found.warning is not None:
         warnings.warn(found.warning, stacklevel=2)
     return interval

@@ -1,4 +1,4 @@
-"""Judge probabilities and decision values: proper scores and the PU risks."""
+"""Metrics of probabilities and decision values: proper scoring rules and PU risks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EPSILON = np.finfo(float).eps
 
 
 def _of_sums(sample: PUSample, on_positives: Array, on_population: Array) -> Estimate:
-    """A mean over the positives plus one over the population."""
+    """Sum of a mean over the positives and one over the population."""
     value = sample.of_positives(on_positives) + sample.of_population(on_population)
     return Estimate(value, on_positives, on_population)
 
@@ -47,11 +47,28 @@ def _risk(
     return _of_sums(sample, prior * (as_positive - as_negative), as_negative)
 
 
-BRIER = Metric("pu_brier", "probability", _brier, greater_is_better=False)
-LOG_LOSS = Metric("pu_log_loss", "probability", _log_loss, high=np.inf, greater_is_better=False)
-# The unbiased risk may be negative, and says something by it: it has no range to be clipped to.
+BRIER = Metric(
+    "pu_brier",
+    "Brier score",
+    "Mean squared error of the predicted probabilities.",
+    "probability",
+    _brier,
+    greater_is_better=False,
+)
+LOG_LOSS = Metric(
+    "pu_log_loss",
+    "Log loss",
+    "Mean negative log-likelihood of the predicted probabilities.",
+    "probability",
+    _log_loss,
+    high=np.inf,
+    greater_is_better=False,
+)
+# The unbiased risk may be negative, which is informative: it is not clipped.
 RISK = Metric(
     "pu_risk",
+    "Risk",
+    "PU risk of the decision values.",
     "decision",
     _risk,
     low=-np.inf,
@@ -71,9 +88,10 @@ def pu_brier_score(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
 ) -> float:
-    """Mean squared error of probabilities: the mean of p² over U, plus π (1 - 2 mean of p over P).
+    """Brier score: the mean of p² over U plus π (1 - 2 mean of p over P).
 
-    Clipped to [0, 1], with a `PriorMismatchWarning`.
+    It is the mean squared error of the probabilities. Values outside [0, 1] are clipped with a
+    `PriorMismatchWarning`.
 
     Parameters
     ----------
@@ -82,7 +100,7 @@ def pu_brier_score(
     Returns
     -------
     float
-        A number between 0 and 1; less is better.
+        Between 0 and 1; lower is better.
 
     Examples
     --------
@@ -112,10 +130,10 @@ def pu_log_loss(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
 ) -> float:
-    """Logistic loss of probabilities: mean of -ln(1 - p) over U, less π mean of logit p over P.
+    """Log loss: the mean of -ln(1 - p) over U minus π times the mean of logit p over P.
 
-    Probabilities of exactly 0 and 1, such as unanimous votes, are moved off by the smallest step,
-    as scikit-learn does. They make the estimate very noisy: smooth them first.
+    Probabilities of exactly 0 or 1, such as unanimous votes, are clipped by the machine epsilon, as
+    in scikit-learn. They make the estimate very noisy: smooth them first.
 
     Parameters
     ----------
@@ -124,7 +142,8 @@ def pu_log_loss(
     Returns
     -------
     float
-        At least 0, where it is clipped with a `PriorMismatchWarning`; less is better.
+        At least 0; lower is better. Negative estimates are clipped with a
+        `PriorMismatchWarning`.
 
     Examples
     --------
@@ -156,23 +175,23 @@ def pu_risk_score(
     risk: str = "nnpu",
     loss: str = "quadratic",
 ) -> float:
-    """PU risk of decision values, of which 0 divides positive from negative.
+    """PU risk of decision values, positive above 0.
 
-    The unbiased risk is π mean of l(s) - l(-s) over P plus the mean of l(-s) over U. The
-    non-negative one takes the part that estimates the negatives as 0 where it is below.
+    The unbiased risk is π times the mean of l(s) - l(-s) over P plus the mean of l(-s) over U. The
+    non-negative risk replaces the part that estimates the negatives by 0 if it is negative.
 
     Parameters
     ----------
     %y_true, y_score, prior, scenario, sample_weight, propensity%
     risk : {"nnpu", "upu"}, default="nnpu"
-        Non-negative or unbiased estimate. The unbiased one may be below 0: it is not clipped.
+        Non-negative or unbiased estimator. The unbiased one may be negative and is not clipped.
     loss : str, default="quadratic"
         A key of `puforest.risk.LOSSES`.
 
     Returns
     -------
     float
-        Less is better.
+        Lower is better.
 
     Examples
     --------

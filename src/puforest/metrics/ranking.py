@@ -1,4 +1,4 @@
-"""Judge scores as rankings: what the recall r and the called share q are at every threshold."""
+"""Ranking metrics: the recall r and the fraction q predicted positive at every threshold."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from puforest.metrics._metric import (
     Estimate,
     Metric,
     PriorMismatchWarning,
+    evaluation_set,
     excess_warning,
-    judged,
     score,
 )
 
@@ -31,14 +31,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Shares with a score of at least each threshold, from the highest threshold down.
+    """Fractions with a score of at least each threshold, from the highest threshold down.
 
     Attributes
     ----------
     threshold : ndarray
         The distinct scores.
     r, q : ndarray
-        Shares of the positives and of the population from there up.
+        Fractions of the positives and of the population at or above each threshold.
     of_row : ndarray of int
         Index of the threshold of each row.
     """
@@ -54,13 +54,13 @@ class Thresholds:
         )
 
     def precision(self, prior: float) -> Array:
-        """Precision, not yet clipped: infinite where only labeled rows are called positive."""
+        """Precision, not yet clipped; infinite where only labeled rows are predicted positive."""
         precision = np.full(len(self.q), np.inf)
         np.divide(prior * self.r, self.q, out=precision, where=self.q > 0)
         return precision
 
     def false_positive_rate(self, prior: float) -> Array:
-        """The nearest curve that rises as thresholds fall, as false positive rates do."""
+        """Closest curve that never decreases as the threshold decreases."""
         raw = (self.q - prior * self.r) / (1 - prior)
         return np.asarray(isotonic_regression(raw, y_min=0, y_max=1), dtype=float)
 
@@ -71,24 +71,25 @@ def thresholds(sample: PUSample, scores: Array) -> Thresholds:
 
 
 def thresholds_of_ranks(sample: PUSample, distinct: Array, rank: NDArray[np.intp]) -> Thresholds:
-    """The thresholds of scores that were sorted before: where each row stands among `distinct`."""
+    """Thresholds for scores given by their rank among the `distinct` ones."""
 
-    def share(weight: Array) -> Array:
+    def fraction(weight: Array) -> Array:
         above = np.cumsum(np.bincount(rank, weights=weight, minlength=len(distinct)))
         return np.minimum(above, 1.0)
 
-    return Thresholds(distinct, share(sample.positive), share(sample.population), rank)
+    return Thresholds(distinct, fraction(sample.positive), fraction(sample.population), rank)
 
 
-def _middles(shares: Array) -> Array:
-    """Shares above each threshold, with half of those at it."""
-    return shares - np.diff(shares, prepend=0.0) / 2
+def _middles(fractions: Array) -> Array:
+    """Fractions above each threshold, plus half of those at it."""
+    return fractions - np.diff(fractions, prepend=0.0) / 2
 
 
 def _roc_auc(sample: PUSample, scores: Array, prior: float) -> Estimate:
-    """Chance that a positive scores above a row of the population, freed of the positives there.
+    """Probability that a positive outscores a row of the population, corrected for its positives.
 
-    What a row adds is its placement: the share of the other sample that it beats, or is beaten by.
+    The contribution of a row is its placement: the fraction of the other sample that it beats, or
+    is beaten by.
     """
     at = thresholds(sample, scores)
     beaten_by = _middles(at.r)[at.of_row] / (1 - prior)
@@ -100,8 +101,8 @@ def _roc_auc(sample: PUSample, scores: Array, prior: float) -> Estimate:
 def _average_precision(sample: PUSample, scores: Array, prior: float) -> Estimate:
     """Mean over the positives of the precision at their scores, each clipped to 1.
 
-    With steps Δr, AP = Σ Δr · πr/q. A positive at one threshold adds its own precision, and adds
-    π/q to all precisions from there down; a row of the population takes πr/q² from these.
+    With steps Δr, AP = Σ Δr · πr/q. A positive at a threshold contributes its own precision and
+    adds π/q to all precisions from there down; a row of the population subtracts πr/q² from them.
     """
     at = thresholds(sample, scores)
     precision = at.precision(prior)
@@ -123,8 +124,20 @@ def _average_precision(sample: PUSample, scores: Array, prior: float) -> Estimat
     )
 
 
-ROC_AUC = Metric("pu_roc_auc", "score", _roc_auc)
-AVERAGE_PRECISION = Metric("pu_average_precision", "score", _average_precision)
+ROC_AUC = Metric(
+    "pu_roc_auc",
+    "ROC AUC",
+    "Probability that a positive scores above a negative; 0.5 is chance level.",
+    "score",
+    _roc_auc,
+)
+AVERAGE_PRECISION = Metric(
+    "pu_average_precision",
+    "Average precision",
+    "Mean precision at the scores of the positives; the prior is chance level.",
+    "score",
+    _average_precision,
+)
 
 
 @documented
@@ -139,8 +152,8 @@ def pu_roc_auc_score(
 ) -> float:
     """Area under the ROC curve: (A - π/2) / (1 - π), where A is the area for P against U.
 
-    The prior scales the area but does not change which of two classifiers has the larger one.
-    Above 1 it is clipped, with a `PriorMismatchWarning`.
+    The prior scales the area but does not change the ranking of classifiers. Values above 1 are
+    clipped with a `PriorMismatchWarning`.
 
     Parameters
     ----------
@@ -149,7 +162,7 @@ def pu_roc_auc_score(
     Returns
     -------
     float
-        A number between 0 and 1; 1/2 is chance.
+        Between 0 and 1; 1/2 is chance level.
 
     Examples
     --------
@@ -181,9 +194,9 @@ def pu_average_precision_score(
 ) -> float:
     """Average precision: the mean precision at the scores of the positives.
 
-    The precision at each threshold is clipped to 1, which makes the mean a little too small where
-    the top of the ranking is nearly pure. A `PriorMismatchWarning` comes only where some precision
-    is above 1 by more than chance explains.
+    The precision at each threshold is clipped to 1, which biases the mean slightly downward if the
+    top of the ranking is nearly pure. A `PriorMismatchWarning` is issued only if some precision
+    exceeds 1 by more than chance explains.
 
     Parameters
     ----------
@@ -192,7 +205,7 @@ def pu_average_precision_score(
     Returns
     -------
     float
-        A number between 0 and 1; the prior is chance.
+        Between 0 and 1; the prior is chance level.
 
     Examples
     --------
@@ -222,11 +235,11 @@ def pu_roc_curve(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
 ) -> tuple[Array, Array, Array]:
-    """False and true positive rates at all thresholds.
+    """ROC curve: false and true positive rates at all thresholds.
 
-    Estimated false positive rates need not rise where thresholds fall, but true ones do: the curve
-    is the isotonic regression of the estimates. A `PriorMismatchWarning` comes where they are below
-    0 by more than chance explains.
+    Raw estimates of the false positive rate are not always monotonic in the threshold, so the curve
+    is their isotonic regression. A `PriorMismatchWarning` is issued if they fall below 0 by more
+    than chance explains.
 
     Parameters
     ----------
@@ -237,7 +250,7 @@ def pu_roc_curve(
     fpr, tpr : ndarray of shape (n_thresholds,)
         The rates, from (0, 0) to (1, 1).
     thresholds : ndarray of shape (n_thresholds,)
-        Scores from which rows are called positive, falling; the first is infinite.
+        Decreasing scores from which rows are predicted positive; the first is infinite.
 
     Examples
     --------
@@ -254,7 +267,7 @@ def pu_roc_curve(
 
 
 def roc_points(at: Thresholds, prior: float) -> tuple[Array, Array]:
-    """False and true positive rates, from (0, 0)."""
+    """Points of the ROC curve, starting at (0, 0)."""
     return np.append(0.0, at.false_positive_rate(prior)), np.append(0.0, at.r)
 
 
@@ -268,9 +281,9 @@ def pu_precision_recall_curve(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
 ) -> tuple[Array, Array, Array]:
-    """Precision and recall at all thresholds.
+    """Precision-recall curve: precision and recall at all thresholds.
 
-    Precisions are clipped to 1. A `PriorMismatchWarning` comes where one is above 1 by more than
+    Precisions are clipped to 1. A `PriorMismatchWarning` is issued if one exceeds 1 by more than
     chance explains.
 
     Parameters
@@ -280,9 +293,9 @@ def pu_precision_recall_curve(
     Returns
     -------
     precision, recall : ndarray of shape (n_thresholds + 1,)
-        Recall falls; the last point is precision 1 at recall 0, as in scikit-learn.
+        Recall is decreasing; the last point is precision 1 at recall 0, as in scikit-learn.
     thresholds : ndarray of shape (n_thresholds,)
-        Scores from which rows are called positive, rising.
+        Increasing scores from which rows are predicted positive.
 
     Examples
     --------
@@ -301,7 +314,7 @@ def pu_precision_recall_curve(
 
 
 def precision_recall_points(at: Thresholds, prior: float) -> tuple[Array, Array]:
-    """Precision and recall, recall falling to 0."""
+    """Points of the precision-recall curve, ending at recall 0."""
     precision = np.minimum(at.precision(prior), 1)
     return np.append(precision[::-1], 1.0), np.append(at.r[::-1], 0.0)
 
@@ -315,7 +328,7 @@ def _curve(
     sample_weight: ArrayLike | None,
     propensity: ArrayLike | None,
 ) -> tuple[Thresholds, float]:
-    rows = judged(
+    data = evaluation_set(
         ROC_AUC,
         y_true,
         y_score,
@@ -324,8 +337,8 @@ def _curve(
         sample_weight=sample_weight,
         propensity=propensity,
     )
-    at = thresholds(rows.sample, rows.values)
-    mismatch = at.mismatch(rows.sample, rows.prior)
+    at = thresholds(data.sample, data.values)
+    mismatch = at.mismatch(data.sample, data.prior)
     if mismatch is not None:
         warnings.warn(mismatch, stacklevel=3)
-    return at, rows.prior
+    return at, data.prior

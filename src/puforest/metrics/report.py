@@ -1,4 +1,4 @@
-"""All that can be said about a classifier, as one table."""
+"""Classification report: all metrics with intervals in one table."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from puforest._confidence import CONFIDENCE
 from puforest._sample import pu_sample
 from puforest.metrics._docs import documented
-from puforest.metrics._metric import Judged, PriorMismatchWarning, read_values
+from puforest.metrics._metric import EvaluationSet, PriorMismatchWarning, read_values
 from puforest.metrics._registry import METRICS
 from puforest.metrics.intervals import Interval, IntervalSettings, estimate_interval
 from puforest.metrics.trivial import Triviality, triviality
@@ -27,17 +28,17 @@ class ClassificationReport:
     Attributes
     ----------
     metrics : dict of str to Interval
-        The metrics by name.
+        Metrics by name.
     trivial : Triviality
         Whether the classifier is trivial.
     notes : tuple of str
-        What the user should know about single values.
+        Warnings about single values.
     prior : float
-        The class prior in use.
+        Class prior.
     scenario : str
-        How the rows came about.
+        How the data was collected.
     n_labeled, n_unlabeled : int
-        Numbers of rows.
+        Number of labeled and unlabeled rows.
     """
 
     metrics: Mapping[str, Interval]
@@ -49,7 +50,7 @@ class ClassificationReport:
     n_unlabeled: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as plain dictionaries, numbers and strings."""
+        """Return the report as dictionaries, numbers and strings."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -82,23 +83,23 @@ def pu_classification_report(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     method: str = "delta",
     prior_interval: tuple[float, float] | None = None,
     n_resamples: int = 999,
     random_state: int | np.random.RandomState | None = None,
 ) -> ClassificationReport:
-    """All metrics with intervals, and whether the classifier is trivial.
+    """Compute all metrics with intervals, and check for a trivial classifier.
 
-    The intervals take the prior as known, unless `prior_interval` is given. Values that had to be
-    clipped are noted, with one `PriorMismatchWarning` for all.
+    The intervals take the prior as known unless `prior_interval` is given. Clipped values are
+    listed in the notes, with a single `PriorMismatchWarning`.
 
     Parameters
     ----------
     %y_true, y_pred%
     y_score : array-like of shape (n_samples,), optional
-        Scores, for the metrics of rankings. If all are within [0, 1] they are taken as
-        probabilities, for the Brier score, the log-loss and the calibration error too.
+        Scores for the ranking metrics. If all are within [0, 1], they also serve as probabilities
+        for the Brier score, the log loss and the calibration error.
     %prior, scenario, sample_weight, propensity, confidence, method, prior_interval, n_resamples%
     %random_state%
 
@@ -138,8 +139,8 @@ def pu_classification_report(
     mismatch = False
     for metric in METRICS.values():
         if metric.reads in values:
-            rows = Judged(sample, values[metric.reads], known)
-            found, metrics[metric.name] = estimate_interval(metric, rows, settings)
+            data = EvaluationSet(sample, values[metric.reads], known)
+            found, metrics[metric.name] = estimate_interval(metric, data, settings)
             if found.warning is not None:
                 notes.append(str(found.warning))
                 mismatch |= isinstance(found.warning, PriorMismatchWarning)
@@ -147,7 +148,7 @@ def pu_classification_report(
         warnings.warn(PriorMismatchWarning("\n".join(notes)), stacklevel=2)
     return ClassificationReport(
         metrics,
-        triviality(Judged(sample, values["prediction"], known)),
+        triviality(EvaluationSet(sample, values["prediction"], known)),
         tuple(notes),
         known,
         scenario,

@@ -1,4 +1,4 @@
-"""Metrics as scikit-learn's scorers: ``scorer(estimator, X, y)``, of which greater is better."""
+"""Scorers for scikit-learn: ``scorer(estimator, X, y)``, where greater is better."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import sklearn.metrics
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
@@ -21,19 +22,19 @@ T = TypeVar("T")
 
 
 class PUScorer(BaseEstimator):
-    """A metric as a scorer; `pu_scorer` makes one.
+    """Scorer for a PU metric, made by `pu_scorer`.
 
-    It has parameters like an estimator, so that `sklearn.base.clone` copies it, and
-    ``set_score_request`` asks for weights where metadata routing is on.
+    It has parameters like an estimator, so `sklearn.base.clone` copies it, and
+    ``set_score_request`` requests weights if metadata routing is enabled.
 
     Parameters
     ----------
     name : str
         Name of the metric.
     prior : float, optional
-        Share of positives in the population; that of the fitted estimator by default.
+        Class prior; that of the fitted estimator by default.
     scenario : str, optional
-        How the rows came about; that of the estimator by default.
+        How the data was collected; that of the fitted estimator by default.
     options : dict, optional
         Further arguments of the metric.
     """
@@ -61,7 +62,7 @@ class PUScorer(BaseEstimator):
         sample_weight: ArrayLike | None = None,
         propensity: ArrayLike | None = None,
     ) -> float:
-        """Judge a fitted estimator by rows that it has not seen.
+        """Evaluate a fitted estimator on held-out rows.
 
         Parameters
         ----------
@@ -72,9 +73,9 @@ class PUScorer(BaseEstimator):
         y : array-like of shape (n_samples,)
             Their PU labels.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+            Sample weights.
         propensity : array-like of shape (n_samples,), optional
-            Probabilities of labeled rows to be labeled.
+            Probability that each labeled row is labeled given that it is positive.
 
         Returns
         -------
@@ -91,7 +92,7 @@ class PUScorer(BaseEstimator):
         sample_weight: ArrayLike | None = None,
         propensity: ArrayLike | None = None,
     ) -> float:
-        """The same as a call, by the name under which metadata routing knows it.
+        """Evaluate a fitted estimator; the method that metadata routing looks for.
 
         Parameters
         ----------
@@ -102,9 +103,9 @@ class PUScorer(BaseEstimator):
         y : array-like of shape (n_samples,)
             Their PU labels.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+            Sample weights.
         propensity : array-like of shape (n_samples,), optional
-            Probabilities of labeled rows to be labeled.
+            Probability that each labeled row is labeled given that it is positive.
 
         Returns
         -------
@@ -136,8 +137,8 @@ class PUScorer(BaseEstimator):
 def _required(parameter: str, found: T | None, estimator: Any) -> T:
     if found is None:
         raise ValueError(
-            f"{parameter}=None, and {type(estimator).__name__} knows none: give {parameter} to "
-            "pu_scorer"
+            f"{parameter}=None, but {type(estimator).__name__} has no {parameter}: pass "
+            f"{parameter} to pu_scorer"
         )
     return found
 
@@ -154,28 +155,28 @@ def _response(reads: str, estimator: Any, X: check.MatrixLike) -> NDArray[Any]:
 def pu_scorer(
     name: str, *, prior: float | None = None, scenario: str | None = None, **options: Any
 ) -> PUScorer:
-    """Make a scorer for scikit-learn's searches and cross-validation out of a metric.
+    """Make a scorer from a PU metric, for scikit-learn's searches and cross-validation.
 
-    A scorer without a `prior` judges each estimator by the prior that it was fitted with. It must
-    not be used to compare priors: each would be judged by itself, and for most metrics the larger
-    one would win. Give `prior` for that, or a metric without one, such as "lee_liu".
+    Without `prior`, each estimator is scored with the prior it was fitted with. Don't compare
+    priors that way: for most metrics the larger prior scores higher. Pass `prior`, or use a metric
+    that needs none, such as "lee_liu".
 
     Parameters
     ----------
     name : str
-        A name of `get_scorer_names`, such as "pu_f1"; "f1" will do.
+        One of `get_scorer_names`, such as "pu_f1", or "f1" for short.
     prior : float, optional
-        Share of positives in the population; ``prior_`` of the fitted estimator by default, also
-        of the one inside a pipeline, a search or a `PUCalibratedClassifier`.
+        Class prior; by default that of the fitted estimator, also inside a pipeline, a search or a
+        `PUCalibratedClassifier`.
     scenario : {"case-control", "single-training-set"}, optional
-        How the rows came about; ``scenario`` of the estimator by default.
+        How the data was collected; by default that of the fitted estimator.
     **options
         Further arguments of the metric, such as ``n_bins`` or ``loss``.
 
     Returns
     -------
     PUScorer
-        A callable of estimator, rows and PU labels. Losses are negated.
+        Callable ``scorer(estimator, X, y)``. Losses are negated.
 
     Examples
     --------
@@ -196,12 +197,13 @@ def pu_scorer(
 
 
 def get_scorer(scoring: str | Any) -> Any:
-    """Get a scorer by name, with prior and scenario of the estimator.
+    """Get a scorer by name; it takes prior and scenario from the fitted estimator.
 
     Parameters
     ----------
     scoring : str or callable
-        A name of `get_scorer_names`; a callable is returned as it is.
+        One of `get_scorer_names`; a callable is returned unchanged. Names of scikit-learn's scorers
+        are refused: with PU labels they count unlabeled positives as negatives.
 
     Returns
     -------
@@ -216,11 +218,19 @@ def get_scorer(scoring: str | Any) -> Any:
     """
     if callable(scoring):
         return scoring
+    if scoring not in METRICS and scoring in sklearn.metrics.get_scorer_names():
+        counterpart = f"pu_{scoring.removeprefix('neg_').removesuffix('_score')}"
+        use = repr(counterpart) if counterpart in METRICS else f"one of {sorted(METRICS)}"
+        raise ValueError(
+            f"scoring={scoring!r} scores against PU labels, counting unlabeled positives as "
+            f"negatives: use {use}, or pass sklearn.metrics.get_scorer({scoring!r}) if y holds "
+            "true classes"
+        )
     return pu_scorer(check.one_of("scoring", scoring, METRICS))
 
 
 def get_scorer_names() -> list[str]:
-    """Names that `get_scorer` knows.
+    """List the names that `get_scorer` takes.
 
     Returns
     -------

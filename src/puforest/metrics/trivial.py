@@ -1,4 +1,4 @@
-"""Tell classifiers that say the same about every row, or nothing about the labels."""
+"""Detection of trivial classifiers."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from numpy.typing import ArrayLike
 from scipy.stats import norm
 
 from puforest import _validation as check
+from puforest._confidence import CONFIDENCE
 from puforest._sample import pu_sample
 from puforest.metrics._docs import documented
-from puforest.metrics._metric import Judged, called_positive
+from puforest.metrics._metric import EvaluationSet, predicted_positive
 
 __all__ = ["Triviality", "detect_trivial"]
 
 
 @dataclass(frozen=True)
 class Triviality:
-    """Whether and how a classifier is trivial; true if it is.
+    """Result of `detect_trivial`; true if the classifier is trivial.
 
     Attributes
     ----------
     kind : {"all-positive", "none-positive", "chance"} or None
-        What is wrong; None if nothing is.
+        Kind of triviality; None for a useful classifier.
     message : str
-        What was seen, and what to try.
+        Explanation and suggested remedies.
     recall : float
-        Share of the labeled rows that are called positive.
-    positive_share : float
-        Share of the population that is.
+        Fraction of the labeled rows predicted positive.
+    positive_fraction : float
+        Fraction of the population predicted positive.
     standard_error : float
         Standard error of the difference of the two.
     """
@@ -36,7 +37,7 @@ class Triviality:
     kind: str | None
     message: str
     recall: float
-    positive_share: float
+    positive_fraction: float
     standard_error: float
 
     def __bool__(self) -> bool:
@@ -52,20 +53,21 @@ def detect_trivial(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
     margin: float = 0.01,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> Triviality:
-    """Detect a classifier that calls (nearly) all rows the same, or is no better than chance.
+    """Detect a classifier that predicts (nearly) one class only, or is no better than chance.
 
-    Chance calls as many of the labeled rows positive as of the population, so a classifier is
-    better only if its recall is clearly above the share that it calls positive. No prior is needed.
+    A random classifier predicts the same fraction of the labeled rows and of the population
+    positive, so a useful one must have a recall significantly above the fraction of the population
+    it predicts positive. No prior is needed.
 
     Parameters
     ----------
     %y_true, y_pred, scenario, sample_weight, propensity%
     margin : float, default=0.01
-        Share of rows, in both samples, that may be called otherwise by a trivial classifier.
+        Fraction of rows, in both samples, that a trivial classifier may predict differently.
     confidence : float, default=0.95
-        How sure the difference of recall and share must be to count as more than chance.
+        Confidence level of the test against chance.
 
     Returns
     -------
@@ -80,40 +82,44 @@ def detect_trivial(
     """
     for name, value in (("margin", margin), ("confidence", confidence)):
         if not check.is_real(value) or not 0 <= value < 1:
-            raise ValueError(f"{name} must be a number from 0 up to below 1, got {value!r}")
+            raise ValueError(f"{name} must be at least 0 and below 1, got {value!r}")
     sample = pu_sample(
         y_true, scenario=scenario, sample_weight=sample_weight, propensity=propensity
     )
     return triviality(
-        Judged(sample, called_positive(y_true, y_pred), prior=float("nan")), margin, confidence
+        EvaluationSet(sample, predicted_positive(y_true, y_pred), prior=float("nan")),
+        margin,
+        confidence,
     )
 
 
-def triviality(rows: Judged, margin: float = 0.01, confidence: float = 0.95) -> Triviality:
-    positive = rows.values
-    r, q = rows.sample.of_positives(positive), rows.sample.of_population(positive)
-    soft = rows.softened()
-    error = soft.sample.standard_error(soft.values, -soft.values)
+def triviality(
+    data: EvaluationSet, margin: float = 0.01, confidence: float = CONFIDENCE
+) -> Triviality:
+    positive = data.values
+    r, q = data.sample.of_positives(positive), data.sample.of_population(positive)
+    padded = data.with_pseudo_rows()
+    error = padded.sample.standard_error(padded.values, -padded.values)
     kind: str | None = None
-    message = f"recall {r:.3f} is above the {q:.3f} of the population that is called positive"
+    message = f"recall {r:.3f} is above the fraction of the population predicted positive, {q:.3f}"
     if max(r, q) <= margin:
         kind = "none-positive"
         message = (
-            f"(nearly) nothing is called positive: {r:.3f} of the labeled rows and {q:.3f} of the "
-            "population. Lower the threshold, or check that the prior is not too small."
+            f"(nearly) no row is predicted positive: {r:.3f} of the labeled rows and {q:.3f} of "
+            "the population. Lower the threshold, or check that the prior is not too small."
         )
     elif min(r, q) >= 1 - margin:
         kind = "all-positive"
         message = (
-            f"(nearly) everything is called positive: {r:.3f} of the labeled rows and {q:.3f} of "
-            "the population. Recall alone looks perfect then. Raise the threshold, or check that "
-            "the prior is not too large and that unlabeled rows do weigh in the fit."
+            f"(nearly) every row is predicted positive: {r:.3f} of the labeled rows and {q:.3f} "
+            "of the population, which makes the recall look perfect. Raise the threshold, or check "
+            "that the prior is not too large and that unlabeled rows have weight in the fit."
         )
     elif r - q <= norm.ppf(confidence) * error:
         kind = "chance"
         message = (
-            f"no better than chance: recall {r:.3f} is not clearly above the {q:.3f} of the "
-            f"population that is called positive (standard error {error:.3f}). The features may "
-            "not tell positives from others, or there are too few labeled rows to see it."
+            f"no better than chance: recall {r:.3f} is not significantly above the fraction of the "
+            f"population predicted positive, {q:.3f} (standard error {error:.3f}). The features "
+            "may not separate positives from negatives, or there are too few labeled rows to tell."
         )
     return Triviality(kind, message, r, q, error)

@@ -1,7 +1,7 @@
-"""Folds, cross-validation and out-of-bag judgment for labeled and unlabeled rows.
+"""Splitters, cross-validation, out-of-bag evaluation and sensitivity analysis for PU data.
 
-The rows of each fold are PU data of their own: estimators and metrics count labeled and
-unlabeled rows, weights and propensities among the rows they get.
+Each fold is a PU data set of its own: estimators and metrics use the labels, weights and
+propensities of the rows they are given.
 """
 
 from puforest.model_selection._cross_validation import cross_val_score, cross_validate

@@ -1,4 +1,4 @@
-"""scikit-learn's cross-validation with PU splits, PU scores and weights in both."""
+"""Cross-validation with PU splits and PU scorers, with sample weights and propensities in both."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 import sklearn
-import sklearn.metrics
 import sklearn.model_selection
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from puforest import _validation as check
+from puforest.metrics import get_scorer
 from puforest.model_selection._split import pu_cv
 
 __all__ = ["cross_val_score", "cross_validate"]
@@ -23,7 +23,7 @@ __all__ = ["cross_val_score", "cross_validate"]
 Scorer: TypeAlias = Callable[..., Any]
 Scoring: TypeAlias = str | Scorer | Iterable[str] | Mapping[str, str | Scorer] | None
 
-DEFAULT_SCORE = "pu_accuracy"
+DEFAULT_SCORING = "pu_accuracy"
 
 
 def cross_validate(
@@ -41,41 +41,46 @@ def cross_validate(
     return_indices: bool = False,
     error_score: Any = "raise",
 ) -> dict[str, Any]:
-    """Fit and score on folds, each of them PU data of its own.
+    """Evaluate an estimator by cross-validation with PU metrics.
+
+    Scorers use the prior of each fitted estimator unless they were made with one. To compare
+    estimators with different priors, pass ``pu_scorer(name, prior=...)``.
 
     Parameters
     ----------
     estimator : estimator
-        What to fit.
+        Estimator to fit.
     X : array-like of shape (n_samples, n_features)
-        The rows.
+        Training data.
     y : array-like of shape (n_samples,)
-        Two values, the larger for labeled rows.
+        PU labels: two values, the larger for labeled rows.
     scoring : str, callable, list of str, dict or None, default=None
-        Names of `puforest.metrics.get_scorer` such as "pu_f1", names of scikit-learn, or scorers
-        ``scorer(estimator, X, y)``; several as a list, or as a dict by name. None is
-        "pu_accuracy". scikit-learn's scores take unlabeled rows for negatives.
+        Name of a PU scorer such as "pu_f1" (see `puforest.metrics.get_scorer_names`) or a callable
+        ``scorer(estimator, X, y)``; for several, a list of names or a dict. None is "pu_accuracy",
+        one minus the estimated error rate. Names of scikit-learn's scorers, such as "f1", are
+        refused: with PU labels they count unlabeled positives as negatives.
     cv : int, splitter, iterable or None, default=None
-        None is five folds, a number that many, of `PUStratifiedKFold` with a fixed seed.
+        Splitter or number of folds. None is 5 folds. Numbers use `PUStratifiedKFold` with a fixed
+        seed.
     n_jobs : int or None, default=None
-        Fits at a time.
+        Number of fits to run in parallel.
     verbose : int, default=0
-        With 1 or more, progress is reported.
+        Report progress if positive.
     params : dict, optional
-        Values of all rows, such as ``{"sample_weight": ..., "propensity": ...}``. Each fold gets
-        those of its rows, for ``fit`` and for the scorers that take an argument of this name.
-        Steps of a pipeline say what they take by ``set_fit_request``. With scikit-learn's metadata
-        routing enabled, all requests are up to you.
+        Metadata of the rows, such as ``{"sample_weight": ..., "propensity": ...}``. They are split
+        along with the rows and passed to ``fit`` and to the scorers that take an argument of that
+        name. Steps of a pipeline request them with ``set_fit_request``. If scikit-learn's metadata
+        routing is enabled, set all requests yourself.
     return_train_score, return_estimator, return_indices : bool, default=False
-        What to return besides.
+        Whether to return training scores, fitted estimators and row indices too.
     error_score : "raise" or float, default="raise"
-        Score of a fold whose fit fails.
+        Score of a fold whose fit fails; "raise" raises the error.
 
     Returns
     -------
     dict
-        ``test_score`` or ``test_<name>``, ``fit_time``, ``score_time``, and what else is asked for:
-        arrays with one value a fold, as in scikit-learn's function of this name.
+        ``test_score`` or ``test_<name>``, ``fit_time``, ``score_time`` and the optional results:
+        arrays with one value per fold, as in `sklearn.model_selection.cross_validate`.
 
     Examples
     --------
@@ -87,9 +92,8 @@ def cross_validate(
     >>> forest = PUExtraTreesClassifier(
     ...     prior=0.52, scenario="single-training-set", n_estimators=10, random_state=0
     ... )
-    >>> def recall(estimator, X, y):
-    ...     return estimator.predict(X)[y == 1].mean()
-    >>> bool(cross_validate(forest, X, labeled, scoring=recall)["test_score"].min() > 0.95)
+    >>> result = cross_validate(forest, X, labeled, scoring="pu_recall")
+    >>> bool(result["test_score"].min() > 0.95)
     True
     """
     scorers = _scorers(scoring)
@@ -107,13 +111,13 @@ def cross_validate(
     if not params or sklearn.get_config()["enable_metadata_routing"]:
         return cast(dict[str, Any], run(estimator, X, y, scoring=scorers, **shared))
     with sklearn.config_context(enable_metadata_routing=True):
-        asking = (
-            {name: _Asking.of(scorer, params) for name, scorer in scorers.items()}
+        requesting_scorers = (
+            {name: _RequestingScorer.of(scorer, params) for name, scorer in scorers.items()}
             if isinstance(scorers, dict)
-            else _Asking.of(scorers, params)
+            else _RequestingScorer.of(scorers, params)
         )
-        estimator = asking_for(estimator, params)
-        return cast(dict[str, Any], run(estimator, X, y, scoring=asking, **shared))
+        estimator = requesting(estimator, params)
+        return cast(dict[str, Any], run(estimator, X, y, scoring=requesting_scorers, **shared))
 
 
 def cross_val_score(
@@ -128,19 +132,19 @@ def cross_val_score(
     params: Mapping[str, Any] | None = None,
     error_score: Any = "raise",
 ) -> NDArray[np.float64]:
-    """Fit on folds and return one score for each.
+    """Evaluate an estimator by cross-validation and return the score of each fold.
 
     Parameters
     ----------
     estimator, X, y, cv, n_jobs, verbose, params, error_score
-        As in `cross_validate`.
+        See `cross_validate`.
     scoring : str, callable or None, default=None
-        One score, by name or as a scorer.
+        Name of a PU scorer or a callable; None is "pu_accuracy".
 
     Returns
     -------
     ndarray of shape (n_splits,)
-        The scores.
+        Score of each fold.
 
     Examples
     --------
@@ -149,14 +153,12 @@ def cross_val_score(
     >>> from puforest.model_selection import cross_val_score
     >>> X, y = np.arange(20.0).reshape(-1, 1), np.repeat([0, 1], [14, 6])
     >>> forest = PUExtraTreesClassifier(prior=0.5, n_estimators=10, random_state=0)
-    >>> def share_positive(estimator, X, y):
-    ...     return estimator.predict(X).mean()
-    >>> cross_val_score(forest, X, y, scoring=share_positive, cv=2).shape
+    >>> cross_val_score(forest, X, y, scoring="pu_recall", cv=2).shape
     (2,)
     """
     if scoring is not None and not (isinstance(scoring, str) or callable(scoring)):
         raise TypeError(
-            f"scoring must be one name or scorer, got {scoring!r}: cross_validate takes several"
+            f"scoring must be a name or a callable, got {scoring!r}: use cross_validate for several"
         )
     result = cross_validate(
         estimator,
@@ -174,46 +176,36 @@ def cross_val_score(
 
 def _scorers(scoring: Scoring) -> Scorer | dict[str, Scorer]:
     if scoring is None or isinstance(scoring, str) or callable(scoring):
-        return _scorer(DEFAULT_SCORE if scoring is None else scoring)
+        return cast(Scorer, get_scorer(DEFAULT_SCORING if scoring is None else scoring))
     if isinstance(scoring, Mapping):
-        return {name: _scorer(value) for name, value in scoring.items()}
-    return {name: _scorer(name) for name in scoring}
+        return {name: get_scorer(value) for name, value in scoring.items()}
+    return {name: get_scorer(name) for name in scoring}
 
 
-def _scorer(scoring: str | Scorer) -> Scorer:
-    if not isinstance(scoring, str):
-        return scoring
-    # Not at the top: metrics may use the splits of this package.
-    from puforest import metrics
+def requesting(estimator: Any, params: Mapping[str, Any]) -> Any:
+    """Clone an estimator so that its ``fit`` requests those of `params` it has no request for.
 
-    own = scoring in metrics.get_scorer_names()
-    return cast(Scorer, (metrics if own else sklearn.metrics).get_scorer(scoring))
-
-
-def asking_for(estimator: Any, params: Mapping[str, Any]) -> Any:
-    """A clone whose ``fit`` asks for those of `params` that it takes and says nothing about.
-
-    Without metadata routing ``fit`` gets all of them unasked, and the estimator stays as it is.
+    Without metadata routing, ``fit`` gets all of them, and the estimator is returned unchanged.
     """
     routing = sklearn.get_config()["enable_metadata_routing"]
     if not routing or not hasattr(estimator, "set_fit_request"):
         return estimator
-    asking = clone(estimator)
-    said = asking.get_metadata_routing().fit.requests
-    return asking.set_fit_request(
-        **{name: True for name in params if name in said and said[name] is None}
+    copied = clone(estimator)
+    requests = copied.get_metadata_routing().fit.requests
+    return copied.set_fit_request(
+        **{name: True for name in params if name in requests and requests[name] is None}
     )
 
 
 @dataclass(frozen=True)
-class _Asking:
-    """A scorer that asks for the values of rows that it takes arguments for."""
+class _RequestingScorer:
+    """Scorer that requests the metadata it takes as arguments."""
 
     scorer: Scorer
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, scorer: Scorer, params: Mapping[str, Any]) -> _Asking:
+    def of(cls, scorer: Scorer, params: Mapping[str, Any]) -> _RequestingScorer:
         known = inspect.signature(scorer).parameters
         return cls(scorer, tuple(name for name in params if name in known))
 
@@ -221,7 +213,7 @@ class _Asking:
         return self.scorer(estimator, X, y, **values)
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """What goes to the scorer, for scikit-learn."""
+        """Metadata requests, for scikit-learn."""
         request = MetadataRequest(owner=self)
         for name in self.names:
             request.score.add_request(param=name, alias=True)

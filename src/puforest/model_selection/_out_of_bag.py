@@ -1,4 +1,4 @@
-"""The risk of a forest, judged by the rows that its trees have not seen."""
+"""Risk of a forest estimated from its out-of-bag votes."""
 
 from __future__ import annotations
 
@@ -11,24 +11,30 @@ from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
 from puforest._duplicate_rows import labeled_duplicates
-from puforest._sample import PUSample, pu_sample
-from puforest.risk import LOSSES, loss_value
+from puforest._masses import group_masses
+from puforest._out_of_bag import out_of_bag_risk, out_of_bag_sample
+from puforest._sample import pu_sample
+from puforest._training_rows import training_rows
+from puforest._unwrap import known_prior, known_scenario
+from puforest.metrics._metric import EvaluationSet
+from puforest.metrics.probability import RISK
+from puforest.risk import LOSSES
 
 __all__ = ["OutOfBagRisk", "oob_risk"]
 
 
 @dataclass(frozen=True)
 class OutOfBagRisk:
-    """A risk and how sure it is.
+    """Out-of-bag risk with its standard error.
 
     Attributes
     ----------
     value : float
-        The estimate. With the zero-one loss it is the error rate.
+        Estimated risk. With the zero-one loss it is the error rate.
     standard_error : float
-        Its standard error, the prior taken as known.
+        Standard error for a known prior.
     n_labeled, n_unlabeled : int
-        Rows that it rests on.
+        Number of out-of-bag rows.
     """
 
     value: float
@@ -49,35 +55,35 @@ def oob_risk(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
 ) -> OutOfBagRisk:
-    """Judge a forest without folds: each row by the trees that have not seen it.
+    """Estimate the risk of a forest from out-of-bag votes, without cross-validation.
 
-    Labeled rows that stand among the unlabeled ones again bias it: trees have seen one copy
-    while they judge the other. Use folds with ``group_copies=True`` then.
+    Labeled rows that also appear in the unlabeled set bias the estimate: trees that have seen one
+    duplicate vote on the other. Cross-validate with ``group_copies=True`` in that case.
 
     Parameters
     ----------
     forest : PUExtraTreesClassifier or PURandomForestClassifier
-        Fitted with ``oob_score=True``.
+        Forest fitted with ``oob_score=True``.
     y : array-like of shape (n_samples,)
-        Labels of the rows it was fitted to, in their order.
+        Labels of the training rows, in the order of the fit.
     X : array-like of shape (n_samples, n_features), optional
-        Those rows. They are only searched for copies of labeled rows, to warn of them.
+        Training rows. They are only used to warn of labeled rows that also appear in the unlabeled
+        set.
     loss : str, default="zero-one"
-        A key of `puforest.risk.LOSSES`; the score is the mean vote, from -1 to 1.
+        Loss of the mean vote, from -1 to 1; a key of `puforest.risk.LOSSES`.
     risk : {"nnpu", "upu"} or None, default=None
-        The estimate; None is that of the forest.
+        Risk estimator; that of the fit by default.
     prior : float or None, default=None
-        Share of positives in the population; None is that of the forest. The votes are those
-        under the prior of the fit in any case.
+        Class prior; that of the fit by default. It does not change the votes.
     scenario : {"case-control", "single-training-set"} or None, default=None
-        How the rows came about; None is that of the forest.
+        How the data was collected; that of the fit by default.
     sample_weight, propensity : array-like of shape (n_samples,), optional
-        As given to ``fit``.
+        Sample weights and propensities, as passed to ``fit``.
 
     Returns
     -------
     OutOfBagRisk
-        The risk with its standard error.
+        Risk with its standard error.
 
     Examples
     --------
@@ -86,79 +92,64 @@ def oob_risk(
     >>> from puforest.model_selection import oob_risk
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 2))
-    >>> X[:200] += 2  # the positives: a hundred labeled, a hundred among the unlabeled
+    >>> X[:200] += 2  # positives: 100 labeled, 100 unlabeled
     >>> y = np.repeat([1, 0], [100, 300])
     >>> forest = PURandomForestClassifier(prior=1 / 3, oob_score=True, random_state=0).fit(X, y)
-    >>> judged = oob_risk(forest, y)
-    >>> bool(np.isclose(judged.value, forest.oob_risk_)), judged.standard_error < 0.1
+    >>> found = oob_risk(forest, y)
+    >>> found.value == forest.oob_risk_, found.standard_error < 0.1
     (True, True)
     """
     decision = forest.oob_decision_function_
-    chosen = forest._record.risk if risk is None else risk
+    risk = forest._record.risk if risk is None else risk
     check.one_of("loss", loss, LOSSES)
-    if chosen == "pn":
+    if risk == "pn":
         raise ValueError(
-            "risk='pn' takes the rows as fully labeled: read forest.oob_risk_, or compare "
-            "forest.oob_decision_function_ with y by scikit-learn's metrics"
+            "risk='pn' treats the data as fully labeled: read forest.oob_risk_, or compare "
+            "forest.oob_decision_function_ with y using scikit-learn's metrics"
         )
-    check.one_of("risk", chosen, ("nnpu", "upu"))
-    sample = pu_sample(
-        y,
-        scenario=forest._record.scenario if scenario is None else scenario,
-        sample_weight=sample_weight,
-        propensity=propensity,
-    )
+    check.one_of("risk", risk, ("nnpu", "upu"))
+    given = {"sample_weight": sample_weight, "propensity": propensity}
+    scenario = known_scenario(forest) if scenario is None else scenario
+    sample = pu_sample(y, scenario=str(scenario), **given)
     if len(sample) != len(decision):
         raise ValueError(
-            f"y has {len(sample)} rows, but the forest was fitted to {len(decision)}: give the "
+            f"y has {len(sample)} rows, but the forest was fitted to {len(decision)}: pass the "
             "labels of the fit"
         )
     if X is not None:
-        _warn_of_copies(X, sample.labeled)
-    pi = sample.class_prior(forest.prior_ if prior is None else prior)
-    seen = np.isfinite(decision)
-    judged, score = among(sample, seen), decision[seen]
+        _warn_of_duplicates(X, sample.labeled)
+    prior = sample.class_prior(known_prior(forest) if prior is None else prior)
+    out_of_bag = np.isfinite(decision)
+    held_out = out_of_bag_sample(sample, out_of_bag)
+    # A tie is a vote for the negative class, as in `predict`.
+    scores = decision if loss != "zero-one" else np.where(decision > 0, 1.0, -1.0)
+    data = EvaluationSet(held_out, scores[out_of_bag], prior)
     if loss == "zero-one":
-        # A tie is a vote for the negative class, as `predict` has it.
-        score = np.where(score > 0, 1.0, -1.0)
-    as_positive, as_negative = (loss_value(sign * score, loss=loss) for sign in (1, -1))
-    of_positives = pi * judged.of_positives(as_positive)
-    of_negatives = judged.of_population(as_negative) - pi * judged.of_positives(as_negative)
+        rows = training_rows(sample.labeled, **given, risk=risk)
+        masses = group_masses(
+            risk=risk,
+            scenario=sample.scenario,
+            prior=prior,
+            labeled=rows.labeled_weight,
+            unlabeled=rows.unlabeled_weight,
+        )
+        value = out_of_bag_risk(decision, rows, masses, risk)
+    else:
+        value = data.estimate(RISK, risk=risk, loss=loss).value
     return OutOfBagRisk(
-        value=of_positives + (max(0.0, of_negatives) if chosen == "nnpu" else of_negatives),
-        standard_error=judged.standard_error(pi * (as_positive - as_negative), as_negative),
-        n_labeled=int(np.count_nonzero(judged.labeled)),
-        n_unlabeled=int(np.count_nonzero(~judged.labeled)),
+        value=value,
+        standard_error=data.center_and_error(RISK, risk="upu", loss=loss)[1],
+        n_labeled=int(np.count_nonzero(held_out.labeled)),
+        n_unlabeled=int(np.count_nonzero(~held_out.labeled)),
     )
 
 
-def among(sample: PUSample, rows: NDArray[np.bool_]) -> PUSample:
-    """The part of a sample that can be judged, each group with the weight of its whole."""
-    positive, population = np.where(rows, sample.positive, 0), np.where(rows, sample.population, 0)
-    for group, name in ((sample.labeled, "labeled"), (~sample.labeled, "unlabeled")):
-        whole = sample.population[group].sum()
-        if not (positive if name == "labeled" else population)[group].any():
-            raise ValueError(
-                f"no {name} row is out of bag in any tree: fit the forest with bootstrap=True, or "
-                "with max_labeled and max_unlabeled, and with more trees"
-            )
-        if whole > 0:
-            population[group] *= whole / population[group].sum()
-    return PUSample(
-        sample.labeled[rows],
-        positive[rows] / positive.sum(),
-        population[rows],
-        sample.scenario,
-    )
-
-
-def _warn_of_copies(X: Any, labeled: NDArray[np.bool_]) -> None:
-    copies = labeled_duplicates(X, labeled)
-    if copies:
+def _warn_of_duplicates(X: Any, labeled: NDArray[np.bool_]) -> None:
+    duplicates = labeled_duplicates(X, labeled)
+    if duplicates:
         warnings.warn(
-            f"{copies} of {labeled.sum()} labeled rows stand among the unlabeled ones again: "
-            "trees have seen one copy while they judge the other, which biases the out-of-bag "
-            "risk. Remove the copies, or cross-validate with "
-            "PUStratifiedKFold(group_copies=True).",
+            f"{duplicates} of {labeled.sum()} labeled rows also appear in the unlabeled set: trees "
+            "that have seen one duplicate vote on the other, which biases the out-of-bag risk. "
+            "Remove the duplicates, or cross-validate with PUStratifiedKFold(group_copies=True).",
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""Splits that keep labeled and unlabeled rows in proportion, and copies of a row together."""
+"""Splitters that preserve the fraction of labeled rows and can keep duplicate rows together."""
 
 from __future__ import annotations
 
@@ -12,36 +12,35 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, che
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from puforest import _validation as check
+from puforest._cross_fitting import Indices, Split
 from puforest._duplicate_rows import duplicate_groups
 
 __all__ = ["PUShuffleSplit", "PUStratifiedKFold", "pu_train_test_split"]
 
-Rows = NDArray[np.intp]
-
 
 class _PUSplit:
-    """Lets a stratified splitter of scikit-learn split rows by label, copies together."""
+    """Mixin that lets a stratified splitter of scikit-learn split by PU label."""
 
     group_copies: bool
 
     def split(
         self, X: check.MatrixLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> Iterator[tuple[Rows, Rows]]:
-        """Indices of the training and the test rows of each split.
+    ) -> Iterator[Split]:
+        """Generate row indices of training and test sets.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Data to split.
         y : array-like of shape (n_samples,)
-            Two values, the larger for labeled rows.
+            PU labels: two values, the larger for labeled rows.
         groups : ignored
-            There for compatibility.
+            For API compatibility.
 
         Yields
         ------
         train, test : ndarray
-            Row numbers.
+            Row indices.
         """
         check.refuse_masked(y, "y")
         with check.data_errors("y"):
@@ -49,25 +48,25 @@ class _PUSplit:
         check_consistent_length(X, labeled)
         if not check.boolean("group_copies", self.group_copies):
             self._require_enough(labeled.sum(), (~labeled).sum())
-            for rows in self._strata(labeled, groups):
-                yield _with_both_kinds(rows, labeled)
+            for split in self._strata(labeled, groups):
+                yield _with_both_kinds(split, labeled)
             return
         group = duplicate_groups(X)
         with_label = np.bincount(group, weights=labeled) > 0
         with_unlabeled = np.bincount(group, weights=~labeled) > 0
         self._require_enough(with_label.sum(), with_unlabeled.sum())
         for train, test in self._strata(with_label, groups):
-            rows = np.flatnonzero(np.isin(group, train)), np.flatnonzero(np.isin(group, test))
-            yield _with_both_kinds(rows, labeled)
+            split = np.flatnonzero(np.isin(group, train)), np.flatnonzero(np.isin(group, test))
+            yield _with_both_kinds(split, labeled)
 
-    def _strata(self, stratum: NDArray[np.bool_], groups: Any) -> Iterator[tuple[Rows, Rows]]:
+    def _strata(self, stratum: NDArray[np.bool_], groups: Any) -> Iterator[Split]:
         return cast(
-            Iterator[tuple[Rows, Rows]],
+            Iterator[Split],
             super().split(np.zeros(len(stratum)), stratum, groups),  # type: ignore[misc]
         )
 
     def _require_enough(self, labeled: int, unlabeled: int) -> None:
-        """Refuse to split so few rows of a kind that a part would go without."""
+        """Refuse data with fewer labeled or unlabeled rows than parts."""
         parts = self.n_splits if isinstance(self, StratifiedKFold) else 2
         distinct = "distinct " if self.group_copies else ""
         for kind, number in (("labeled", labeled), ("unlabeled", unlabeled)):
@@ -75,45 +74,43 @@ class _PUSplit:
                 name = f"n_splits={parts}" if isinstance(self, StratifiedKFold) else "two parts"
                 raise ValueError(
                     f"y has {number} {distinct}{kind} rows, too few for {name}: each part needs "
-                    "at least one. Ask for fewer folds, or judge a forest by its out-of-bag "
-                    "answers."
+                    "at least one. Use fewer folds, or the out-of-bag risk of a forest."
                 )
 
 
-def _with_both_kinds(rows: tuple[Rows, Rows], labeled: NDArray[np.bool_]) -> tuple[Rows, Rows]:
-    """Refuse parts that nothing could be learned from or judged by."""
-    for part, name in zip(rows, ("training", "test"), strict=True):
+def _with_both_kinds(split: Split, labeled: NDArray[np.bool_]) -> Split:
+    """Refuse splits with a part that lacks labeled or unlabeled rows."""
+    for part, name in zip(split, ("training", "test"), strict=True):
         n_labeled = np.count_nonzero(labeled[part])
         if n_labeled in (0, len(part)):
             kind = "unlabeled" if n_labeled else "labeled"
             raise ValueError(
-                f"the {len(part)} rows of a {name} part hold no {kind} one, of "
-                f"{np.count_nonzero(labeled)} labeled and {np.count_nonzero(~labeled)} "
-                "unlabeled rows in all: make this part larger, or ask for fewer folds"
+                f"a {name} part of {len(part)} rows has no {kind} rows; the data has "
+                f"{np.count_nonzero(labeled)} labeled and {np.count_nonzero(~labeled)} unlabeled "
+                "rows: make this part larger, or use fewer folds"
             )
-    return rows
+    return split
 
 
 class PUStratifiedKFold(_PUSplit, StratifiedKFold):
-    """Folds with the same share of labeled rows in each.
+    """K-fold splitter that preserves the fraction of labeled rows.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds.
     shuffle : bool, default=True
-        Whether to draw the rows of a fold at random. PU data often comes sorted, labeled rows
-        first.
+        Whether to shuffle the rows first. PU data is often sorted, labeled rows first.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draw.
+        Seed of the shuffling.
     group_copies : bool, default=False
-        Whether equal rows go into the same fold. Needed where labeled rows stand among the
-        unlabeled ones again, as in the data of the paper: else one copy is learned from while the
-        other is judged. Proportions then hold for distinct rows.
+        Whether to put duplicate rows into the same fold. Set it if labeled rows also appear in the
+        unlabeled set, as in the data of the paper: otherwise a model is evaluated on duplicates of
+        its training rows. Fractions are then those of distinct rows.
 
     See Also
     --------
-    PUShuffleSplit : Random splits, which may overlap.
+    PUShuffleSplit : Random splits whose test sets may overlap.
 
     Examples
     --------
@@ -138,21 +135,21 @@ class PUStratifiedKFold(_PUSplit, StratifiedKFold):
 
 
 class PUShuffleSplit(_PUSplit, StratifiedShuffleSplit):
-    """Random splits with the same share of labeled rows on both sides.
+    """Random splits that preserve the fraction of labeled rows.
 
     Parameters
     ----------
     n_splits : int, default=10
         Number of splits.
     test_size : int, float or None, default=None
-        Rows to judge by: a number, a share, or (None) the complement of `train_size`, or a tenth.
-        With ``group_copies=True`` it counts distinct rows.
+        Number or fraction of test rows. None is the complement of `train_size`, or 0.1. With
+        ``group_copies=True`` it refers to distinct rows.
     train_size : int, float or None, default=None
-        Rows to learn from, likewise.
+        Number or fraction of training rows. None is the complement of `test_size`.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draws.
+        Seed of the splits.
     group_copies : bool, default=False
-        Whether equal rows stay on the same side; see `PUStratifiedKFold`.
+        Whether to keep duplicate rows in the same part; see `PUStratifiedKFold`.
 
     Examples
     --------
@@ -191,25 +188,25 @@ def pu_train_test_split(
     random_state: int | np.random.RandomState | None = None,
     group_copies: bool = False,
 ) -> list[Any]:
-    """Split rows in two, with the same share of labeled rows in both parts.
+    """Split data into a training and a test set with the same fraction of labeled rows.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        The rows.
+        Data to split.
     y : array-like of shape (n_samples,)
-        Two values, the larger for labeled rows.
+        PU labels: two values, the larger for labeled rows.
     *more : array-like of length n_samples
-        What else to split, such as sample weights.
+        Further arrays to split, such as sample weights.
     test_size : int, float or None, default=None
-        Rows of the second part: a number, a share, or (None) the complement of `train_size`, or
-        a quarter. With ``group_copies=True`` it counts distinct rows.
+        Number or fraction of test rows. None is the complement of `train_size`, or 0.25. With
+        ``group_copies=True`` it refers to distinct rows.
     train_size : int, float or None, default=None
-        Rows of the first part, likewise.
+        Number or fraction of training rows. None is the complement of `test_size`.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draw.
+        Seed of the split.
     group_copies : bool, default=False
-        Whether equal rows stay in the same part; see `PUStratifiedKFold`.
+        Whether to keep duplicate rows in the same part; see `PUStratifiedKFold`.
 
     Returns
     -------
@@ -237,10 +234,10 @@ def pu_train_test_split(
     arrays = (X, y, *more)
     check_consistent_length(*arrays)
     parts = next(splitter.split(X, y))
-    return [_rows(array, part) for array in arrays for part in parts]
+    return [_take(array, part) for array in arrays for part in parts]
 
 
-def _rows(array: Any, rows: Rows) -> Any:
+def _take(array: Any, rows: Indices) -> Any:
     if hasattr(array, "iloc"):
         return array.iloc[rows]
     if sp.issparse(array):
@@ -249,9 +246,9 @@ def _rows(array: Any, rows: Rows) -> Any:
 
 
 def pu_cv(cv: Any) -> Any:
-    """A splitter: None and numbers are folds that keep the share of labeled rows.
+    """Make a splitter; None and integers become `PUStratifiedKFold`.
 
-    Their seed is fixed, so that all that is compared is compared on the same folds.
+    Its seed is fixed, so that estimators are compared on the same folds.
     """
     if cv is None or check.is_integer(cv):
         return PUStratifiedKFold(5 if cv is None else cv, random_state=0)

@@ -12,7 +12,7 @@ from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
 from puforest._warnings import warn
 from puforest.metrics._docs import documented
-from puforest.metrics._metric import Judged, Metric, judged
+from puforest.metrics._metric import EvaluationSet, Metric, evaluation_set
 from puforest.metrics._reliability import reliability
 from puforest.metrics.calibration import CALIBRATION_ERROR
 from puforest.metrics.intervals import IntervalSettings, resamples
@@ -52,7 +52,7 @@ def _precision_at(at: Thresholds, prior: float) -> Array:
     return at_recall
 
 
-def _value(rows: Judged, metric: Metric, **options: Any) -> float:
+def _value(rows: EvaluationSet, metric: Metric, **options: Any) -> float:
     """Metric for the legend, with its warning."""
     found = rows.estimate(metric, **options)
     if found.warning is not None:
@@ -62,7 +62,7 @@ def _value(rows: Judged, metric: Metric, **options: Any) -> float:
 
 def _draw(
     ax: Axes,
-    rows: Judged,
+    rows: EvaluationSet,
     curve: Callable[[Thresholds, float], Array],
     label: str,
     confidence: float,
@@ -120,7 +120,7 @@ def plot_roc(
     >>> ax.get_xlabel()
     'False positive rate'
     """
-    rows = judged(
+    rows = evaluation_set(
         ROC_AUC,
         y_true,
         y_score,
@@ -176,7 +176,7 @@ def plot_precision_recall(
     >>> ax.get_ylabel()
     'Precision'
     """
-    rows = judged(
+    rows = evaluation_set(
         AVERAGE_PRECISION,
         y_true,
         y_score,
@@ -229,7 +229,7 @@ def plot_reliability(
     >>> ax.get_xlabel()
     'Predicted probability'
     """
-    rows = judged(
+    rows = evaluation_set(
         CALIBRATION_ERROR,
         y_true,
         y_prob,
@@ -296,7 +296,7 @@ def plot_score_distributions(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['population', 'positives (from labeled rows)', 'negatives (difference)']
     """
-    rows = judged(
+    rows = evaluation_set(
         ROC_AUC,
         y_true,
         y_score,

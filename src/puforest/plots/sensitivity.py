@@ -50,8 +50,12 @@ def plot_prior_sensitivity(sensitivity: PriorSensitivity, *, ax: Axes | None = N
     ax.axvline(
         s.prior, color=_canvas.QUIET, lw=1, ls="--", label=f"prior of the fit = {s.prior:.3g}"
     )
-    ax.plot(s.priors, s.positive_share, color=_canvas.LABELED, lw=2.5, label="predicted positive")
-    ax.plot(s.priors, s.flipped_share, color=_canvas.UNLABELED, lw=2.5, label="prediction changed")
+    ax.plot(
+        s.priors, s.positive_fraction, color=_canvas.LABELED, lw=2.5, label="predicted positive"
+    )
+    ax.plot(
+        s.priors, s.flipped_fraction, color=_canvas.UNLABELED, lw=2.5, label="prediction changed"
+    )
     for name, attribute, style in METRICS:
         values = getattr(s, attribute)
         if values is not None:

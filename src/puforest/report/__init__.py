@@ -1,4 +1,4 @@
-"""A report about a model: one HTML file that needs nothing else, for managers and reviewers."""
+"""Reports on models: one self-contained HTML file."""
 
 from puforest.report._write import write_report
 

@@ -1,4 +1,4 @@
-"""What a reader must know before relying on the numbers, the worst first."""
+"""Caveats of a report, the most serious first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from puforest.diagnostics import ScarTest
 from puforest.metrics import ClassificationReport, PriorMismatchWarning
 from puforest.prior import PriorEstimate
-from puforest.report._prior import holds
+from puforest.report._prior import contains
 
 FEW_LABELED = 50
 MANY_FLIPPED = 0.1
@@ -19,8 +19,8 @@ WIDE = 0.2
 SERIOUS, NOTE = "serious", "note"
 
 NO_NEGATIVE = (
-    "No negative was ever seen. All this presumes that the labeled rows are a fair sample of the "
-    "positives. Fifty unlabeled rows, drawn at random and checked by hand, say more than any "
+    "No known negatives were used. All estimates assume that the labeled rows are a representative "
+    "sample of the positives. Checking fifty random unlabeled rows by hand is worth more than any "
     "estimate."
 )
 
@@ -36,7 +36,7 @@ def caveats(
     sensitivity: dict[str, Any] | None,
     scar: ScarTest | None,
 ) -> list[dict[str, str]]:
-    """Caveats with their level, the serious ones first."""
+    """List caveats with their level, the serious ones first."""
     found = [
         *_of_quality(quality, mismatch),
         *_of_prior(prior, estimate),
@@ -58,37 +58,36 @@ def _of_quality(
     if quality.trivial:
         yield SERIOUS, f"The classifier is trivial: {quality.trivial.message}"
     if mismatch is not None:
-        yield SERIOUS, f"Prior and data contradict each other. {mismatch}"
+        yield SERIOUS, f"The prior contradicts the data. {mismatch}"
     if quality.n_labeled < FEW_LABELED:
         yield (
             SERIOUS,
-            f"Only {quality.n_labeled} labeled rows: all estimates are rough, as their intervals "
-            "show.",
+            f"There are only {quality.n_labeled} labeled rows, so all estimates have wide "
+            "intervals.",
         )
     for key, name in (("pu_precision", "Precision"), ("pu_recall", "Recall")):
         found = quality.metrics[key]
         if found.high - found.low > WIDE:
             yield (
                 NOTE,
-                f"{name} is not known well: it may be anything from {found.low:.2f} to "
-                f"{found.high:.2f}.",
+                f"{name} is uncertain: its interval is {found.low:.2f} to {found.high:.2f}.",
             )
     if quality.notes and mismatch is None:
         yield (
             NOTE,
-            "Some estimates had to be clipped to what is possible, or could not be made: the "
-            "section on quality tells which, and why.",
+            "Some estimates were clipped to their possible range or are undefined: see the section "
+            "on quality.",
         )
 
 
 def _of_prior(prior: float, estimate: PriorEstimate | None) -> Iterator[tuple[str, str]]:
-    if estimate is not None and not holds(estimate, prior):
+    if estimate is not None and not contains(estimate, prior):
         low, high = estimate.interval
         yield (
             SERIOUS,
-            f"The model uses a prior of {prior:.3f}, but the estimate from data is "
-            f"{estimate.value:.3f}, between {low:.3f} and {high:.3f}. Precision and F1 scale with "
-            "the prior.",
+            f"The model uses a prior of {prior:.3f}, but the estimate from the data is "
+            f"{estimate.value:.3f} ({100 * estimate.confidence:g}% interval {low:.3f} to "
+            f"{high:.3f}). Precision and F1 scale with the prior.",
         )
 
 
@@ -105,23 +104,23 @@ def _of_sensitivity(
     low, high = estimate.interval
     priors = np.asarray(sensitivity["priors"])
     inside = (priors >= low) & (priors <= high)
-    flipped = np.asarray(sensitivity["flipped_share"])[inside].max(initial=0.0)
+    flipped = np.asarray(sensitivity["flipped_fraction"])[inside].max(initial=0.0)
     if flipped > MANY_FLIPPED:
         yield (
             NOTE,
-            f"Up to {flipped:.0%} of the rows would be called otherwise if the prior were another "
-            f"one between {low:.3f} and {high:.3f}.",
+            f"Up to {flipped:.0%} of the predictions would change under another prior between "
+            f"{low:.3f} and {high:.3f}.",
         )
 
 
 def _of_source(source: str, estimate: PriorEstimate | None) -> Iterator[tuple[str, str]]:
     if source == "given" and estimate is None:
-        yield NOTE, "The prior was given and is taken as exact. No interval covers an error in it."
+        yield NOTE, "The prior was given and is taken as exact; no interval includes its error."
     if source == "check":
         yield (
             NOTE,
-            "The prior was given and is taken as exact in all intervals. The estimate next to it "
-            "is a check from the rows of this report.",
+            "The prior was given and is taken as exact in all intervals. The estimate next to it, "
+            "from the rows of this report, is a check only.",
         )
 
 
@@ -129,6 +128,6 @@ def _of_folds(quality: ClassificationReport | None, held_out: bool) -> Iterator[
     if quality is not None and not held_out:
         yield (
             NOTE,
-            "Rows were judged by models of the same kind that had not seen them, each fitted to "
-            "a part of the data. The model itself has seen more rows, and may be a little better.",
+            "The rows were scored by cross-fitting, with models of the same kind fitted to a part "
+            "of the data. The model itself was fitted to more rows and may be slightly better.",
         )

@@ -1,4 +1,4 @@
-"""All numbers and words of a report, section by section."""
+"""Contents of a report, section by section."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from puforest.report import _model_part as of_model
 from puforest.report import _quality as of_quality
 from puforest.report._caveats import caveats
 from puforest.report._prior import prior_part, sensitivity_part
-from puforest.report._rows import LabeledRows, Scored
+from puforest.report._rows import HeldOutScores, LabeledRows
 from puforest.report._subject import Subject
 
-MOST_SCAR_ROWS = 2000
+MAX_SCAR_ROWS = 2000
 
 
 @dataclass(frozen=True)
 class Prior:
-    """The prior of the model, and the estimate that speaks for or against it.
+    """The prior of the model, and an estimate to compare it with.
 
     Attributes
     ----------
     value : float
-        As used by the model.
+        Prior used by the model.
     estimate : PriorEstimate or None
-        What data say.
+        Estimate from data.
     source : {"fit", "given", "check"}
-        Where the prior is from: estimated by the fit; given, with or without an estimate; or
-        given, with an estimate from the rows of the report.
+        Origin of the prior: estimated by the fit; given, with or without an estimate; or given,
+        with an estimate from the rows of the report.
     """
 
     value: float
@@ -44,7 +44,7 @@ class Prior:
     source: str
 
     def interval_for(self, rows: LabeledRows) -> tuple[float, float] | None:
-        """What intervals of metrics are to cover; a given prior is taken as exact."""
+        """Interval of the prior for the metrics; a given prior is taken as exact."""
         if self.estimate is None or self.source == "check":
             return None
         return rows.sample.prior_interval(self.estimate.interval, self.value)
@@ -61,8 +61,8 @@ def find_prior(
         return Prior(subject.prior, given, "given")
     if hasattr(subject.forest, "prior_estimate_"):
         return Prior(subject.prior, subject.forest.prior_estimate_, "fit")
-    # Of very few rows no method says anything, and propensities tell more than any of them.
-    if rows is None or rows.propensity is not None or _rows_of_a_kind(rows) < _MIN_ROWS:
+    # Methods need more than a few rows, and propensities are more informative than any of them.
+    if rows is None or rows.propensity is not None or _smaller_group(rows) < _MIN_ROWS:
         return Prior(subject.prior, None, "given")
     estimate = estimate_prior(
         rows.X,
@@ -80,14 +80,14 @@ def collect(
     names: list[str],
     X: NDArray[Any] | None,
     rows: LabeledRows | None,
-    scored: Scored | None,
+    held_out: HeldOutScores | None,
     prior: Prior,
     *,
     n_simulations: int,
     n_jobs: int | None,
     rng: np.random.RandomState,
 ) -> dict[str, Any]:
-    """The data of the page; sections without data are not there."""
+    """Collect the data of the page; sections without data are absent."""
     data: dict[str, Any] = {
         "model": of_model.model_part(subject),
         "prior": prior_part(prior.value, prior.estimate, prior.source),
@@ -100,25 +100,25 @@ def collect(
         weight = None if rows is None else rows.sample.population
         data["dependence"] = of_model.dependence_part(subject, X, names, weight, rng)
     quality = scar = mismatch = None
-    if rows is not None and scored is not None:
+    if rows is not None and held_out is not None:
         interval = prior.interval_for(rows)
-        with _noted():  # the report holds what it warns of
-            quality = of_quality.classification(rows, scored.scores, prior.value, interval)
-        data["rows"] = _row_part(rows, scored)
+        with _warnings_as_notes():  # the report contains them
+            quality = of_quality.classification(rows, held_out.scores, prior.value, interval)
+        data["rows"] = _row_part(rows, held_out)
         data["quality"] = of_quality.metric_table(quality)
         data["quality_notes"] = quality.notes
-        shared = (rows, scored.scores, prior.value)
+        shared = (rows, held_out.scores, prior.value)
         mismatch = of_quality.clear_mismatch(*shared)
         data["thresholds"] = of_quality.threshold_table(*shared, interval)
         data["histogram"] = of_quality.score_histogram(*shared)
         data["reliability"] = of_quality.reliability(*shared, interval)
-        if not subject.calibrated:  # the map to probabilities is for one prior
-            with _noted() as notes:
+        if not subject.calibrated:  # a calibration map is for one prior
+            with _warnings_as_notes() as notes:
                 data["sensitivity"] = sensitivity_part(
-                    scored, rows, prior.value, prior.estimate, rng
+                    held_out, rows, prior.value, prior.estimate, rng
                 )
             data["sensitivity"]["notes"] = notes
-        with _noted() as notes:
+        with _warnings_as_notes() as notes:
             scar = _scar(rows, names, prior.value, n_simulations, n_jobs, rng)
         data["scar"] = _scar_part(scar, notes, rows)
     data["caveats"] = caveats(
@@ -127,20 +127,20 @@ def collect(
         source=prior.source,
         quality=quality,
         mismatch=mismatch,
-        held_out=scored is not None and scored.held_out,
+        held_out=held_out is not None and held_out.by_model,
         sensitivity=data.get("sensitivity"),
         scar=scar,
     )
     return data
 
 
-def _rows_of_a_kind(rows: LabeledRows) -> int:
-    """Number of labeled or of unlabeled rows, whichever are fewer."""
+def _smaller_group(rows: LabeledRows) -> int:
+    """Number of rows in the smaller group, labeled or unlabeled."""
     labeled = rows.sample.labeled
     return int(min(np.count_nonzero(labeled), np.count_nonzero(~labeled)))
 
 
-def _row_part(rows: LabeledRows, scored: Scored) -> dict[str, Any]:
+def _row_part(rows: LabeledRows, held_out: HeldOutScores) -> dict[str, Any]:
     labeled = rows.sample.labeled
     return {
         "n": len(labeled),
@@ -148,8 +148,8 @@ def _row_part(rows: LabeledRows, scored: Scored) -> dict[str, Any]:
         "unlabeled": int(np.count_nonzero(~labeled)),
         "weighted": rows.weight is not None,
         "propensity": rows.propensity is not None,
-        "held_out": scored.held_out,
-        "folds": len(scored.parts),
+        "held_out": held_out.by_model,
+        "folds": len(held_out.parts),
         "threshold": of_quality.THRESHOLD,
         "confidence": of_quality.CONFIDENCE,
     }
@@ -163,10 +163,10 @@ def _scar(
     n_jobs: int | None,
     rng: np.random.RandomState,
 ) -> ScarTest | None:
-    """The test of labels at random, where it applies."""
+    """Test whether labels are given at random, if applicable."""
     all_labeled = prior - rows.sample.least_prior < 1e-6
-    weighed = rows.weight is not None or rows.propensity is not None
-    if n_simulations == 0 or weighed or all_labeled or _rows_of_a_kind(rows) < _MIN_ROWS:
+    weighted = rows.weight is not None or rows.propensity is not None
+    if n_simulations == 0 or weighted or all_labeled or _smaller_group(rows) < _MIN_ROWS:
         return None
     found = scar_test(
         rows.X,
@@ -174,7 +174,7 @@ def _scar(
         prior=prior,
         scenario=rows.sample.scenario,
         n_simulations=n_simulations,
-        max_samples=MOST_SCAR_ROWS,
+        max_samples=MAX_SCAR_ROWS,
         n_jobs=n_jobs,
         random_state=rng,
     )
@@ -185,9 +185,9 @@ def _scar(
 def _scar_part(scar: ScarTest | None, notes: list[str], rows: LabeledRows) -> dict[str, Any]:
     if scar is None:
         reason = (
-            "Propensities were given: the labels are known not to be at random."
+            "Not tested: propensities were given, so labels are known not to be given at random."
             if rows.propensity is not None
-            else "Not tested: not asked for, rows have weights, or there are too few of them."
+            else "Not tested: disabled, not available with sample weights, or too few rows."
         )
         return {"explanation": reason}
     return {
@@ -201,8 +201,8 @@ def _scar_part(scar: ScarTest | None, notes: list[str], rows: LabeledRows) -> di
 
 
 @contextmanager
-def _noted() -> Iterator[list[str]]:
-    """What would be warned of, for the page instead; other warnings are passed on."""
+def _warnings_as_notes() -> Iterator[list[str]]:
+    """Collect user warnings as notes for the page; other warnings are passed on."""
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)

@@ -1,4 +1,4 @@
-"""What the model knows without any rows: importances, trees, parameters and versions."""
+"""The model in a report: importances, trees, parameters and versions."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ from puforest._model import LEAF, Forest
 from puforest.inspection import importances, partial_dependence
 from puforest.report._subject import Subject
 from puforest.risk import posterior
+from puforest.scenario import DESCRIPTIONS
 
 Array = NDArray[np.float64]
 
-MOST_NODES = 6000
-MOST_NODES_A_TREE = 1500
-MOST_TREES = 50
-MOST_IMPORTANCES = 20
-MOST_DEPENDENCES = 6
-MOST_ROWS = 500  # whose answers are averaged at each value of a feature
+MAX_NODES = 6000
+MAX_NODES_PER_TREE = 1500
+MAX_TREES = 50
+N_IMPORTANCES = 20
+N_DEPENDENCES = 6
+MAX_ROWS = 500  # averaged over at each value of a feature
 GRID = 30
 
 
 def most_important(model: PUClassifier, n: int) -> list[int]:
-    """Features that reduce the risk most, the first one most."""
+    """Indices of the features with the largest risk reduction, in decreasing order."""
     order: list[int] = np.argsort(-model.feature_importances_, kind="stable")[:n].tolist()
     return order
 
 
 def importance_part(model: PUClassifier, names: list[str]) -> dict[str, Any]:
-    """The features that reduce the risk most, with the spread over trees."""
-    found = importances(model, top=MOST_IMPORTANCES)
+    """Importances of the most important features, with the spread over trees."""
+    found = importances(model, top=N_IMPORTANCES)
     return {
-        "names": [names[i] for i in most_important(model, MOST_IMPORTANCES)],
+        "names": [names[i] for i in most_important(model, N_IMPORTANCES)],
         "mean": found.mean,
         "std": found.std,
         "n_features": len(names),
@@ -52,13 +53,13 @@ def importance_part(model: PUClassifier, names: list[str]) -> dict[str, Any]:
 def dependence_part(
     subject: Subject, X: NDArray[Any], names: list[str], weight: Array | None, rng: Any
 ) -> dict[str, Any]:
-    """Partial dependence on the most important features, over some rows of the population."""
+    """Partial dependence on the most important features, over a sample of the population."""
     rows = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
-    if len(rows) > MOST_ROWS:
-        rows = np.sort(rng.choice(rows, MOST_ROWS, replace=False))
+    if len(rows) > MAX_ROWS:
+        rows = np.sort(rng.choice(rows, MAX_ROWS, replace=False))
     X, weights = X[rows], None if weight is None else weight[rows]
     curves, left_out = [], []
-    for i in most_important(subject.forest, MOST_DEPENDENCES):
+    for i in most_important(subject.forest, N_DEPENDENCES):
         ends = _percentiles(X[:, i])
         if ends is None:
             left_out.append(names[i])
@@ -71,9 +72,9 @@ def dependence_part(
 
 
 def _percentiles(values: NDArray[Any]) -> tuple[float, float] | None:
-    """The inner nine tenths, or all where these are one value; None if they are one as well.
+    """Choose the central 90%, or the full range if that is a single value; None if it is too.
 
-    scikit-learn wants the ends of a grid apart unless there are few values.
+    scikit-learn requires distinct ends of the grid unless there are few values.
     """
     few = len(np.unique(values)) < GRID
     for ends in ((0.05, 0.95), (0.0, 1.0)):
@@ -87,14 +88,14 @@ def _percentiles(values: NDArray[Any]) -> tuple[float, float] | None:
 
 
 def tree_part(model: PUClassifier, names: list[str]) -> dict[str, Any]:
-    """Nodes of the first trees, from their roots down, within a budget."""
+    """Nodes of the first trees, from the roots down, within a budget."""
     forest = model._forest
     trees: list[dict[str, Any]] = []
-    budget = MOST_NODES
-    for t in range(min(forest.n_trees, MOST_TREES)):
+    budget = MAX_NODES
+    for t in range(min(forest.n_trees, MAX_TREES)):
         if budget <= 0:
             break
-        tree = _nodes(forest.tree(t), min(budget, MOST_NODES_A_TREE))
+        tree = _nodes(forest.tree(t), min(budget, MAX_NODES_PER_TREE))
         budget -= len(tree["feature"])
         trees.append(tree)
     used = np.unique([i for tree in trees for i in tree["feature"] if i != LEAF]).astype(int)
@@ -106,10 +107,10 @@ def tree_part(model: PUClassifier, names: list[str]) -> dict[str, Any]:
 
 
 def _nodes(tree: Forest, most: int) -> dict[str, Any]:
-    """The first nodes level by level; `left` counts in this order, and LEAF is no child here."""
+    """First nodes in level order; `left` refers to this order, LEAF if the child is not kept."""
     kept = [0]
     left = []
-    for node in kept:  # which grows
+    for node in kept:  # grows during the loop
         child = int(tree.left[node])
         if child == LEAF or len(kept) + 2 > most:
             left.append(LEAF)
@@ -135,7 +136,7 @@ def _nodes(tree: Forest, most: int) -> dict[str, Any]:
 
 
 def parameter_part(subject: Subject) -> list[dict[str, Any]]:
-    """The parameters by class, and which are not at their defaults."""
+    """Parameters by class, and whether they differ from their defaults."""
     return [
         {
             "class": type(layer).__name__,
@@ -169,7 +170,7 @@ def version_part() -> list[tuple[str, str]]:
 
 
 def model_part(subject: Subject) -> dict[str, Any]:
-    """Shape of the model, and what it learned from."""
+    """Structure and training data of the model."""
     model, forest = subject.forest, subject.forest._forest
     part: dict[str, Any] = {
         "class": " of ".join(type(layer).__name__ for layer in subject.layers),
@@ -180,6 +181,7 @@ def model_part(subject: Subject) -> dict[str, Any]:
         "labeled": int(forest.n_labeled[0]),
         "unlabeled": int(forest.n_unlabeled[0]),
         "scenario": subject.scenario,
+        "scenario_description": DESCRIPTIONS[subject.scenario],
         "risk": model._record.risk,
         "loss": model._record.loss,
         "hard_votes": model.voting == "hard" and not subject.calibrated,

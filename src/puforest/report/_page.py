@@ -1,4 +1,4 @@
-"""From numbers to the page: JSON that no browser takes for markup, and one file for all."""
+"""Assembly of the HTML page: assets, data as safe JSON, and a content security policy."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 ASSETS = files("puforest.report") / "assets"
-DIGITS = 6  # of the numbers on the page
+DIGITS = 6  # significant, of numbers in the page
 
 
 def page(data: dict[str, Any], title: str) -> str:
-    """The whole file. Its policy lets nothing run but its own script, and nothing be loaded."""
+    """Assemble the file; its policy blocks everything but its own script and style."""
     script = "".join(
         _asset(name) for name in ("charts.js", "sections.js", "explore.js", "start.js")
     )
@@ -35,7 +35,7 @@ def page(data: dict[str, Any], title: str) -> str:
         "data": safe_json(data),
         "script": script,
     }
-    # In one pass: what is put in is not searched again.
+    # In one pass: inserted text is not searched for placeholders.
     return re.sub(r"\{\{(\w+)\}\}", lambda m: parts[m.group(1)], _asset("report.html"))
 
 
@@ -48,19 +48,19 @@ def _digest(text: str) -> str:
 
 
 def safe_json(data: Any) -> str:
-    """JSON of plain ASCII without a character that means something to HTML."""
-    text = json.dumps(_plain(data), allow_nan=False, separators=(",", ":"))
+    """Convert to ASCII JSON without characters that are special in HTML."""
+    text = json.dumps(_json_ready(data), allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _plain(value: Any) -> Any:
-    """Python's own types, with short numbers; what is not finite is null."""
+def _json_ready(value: Any) -> Any:
+    """Convert to built-in types with rounded numbers; non-finite numbers become null."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _json_ready(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_json_ready(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):

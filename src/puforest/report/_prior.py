@@ -1,7 +1,8 @@
-"""The class prior on the page: where it is from, its evidence, and what hangs on it."""
+"""The class prior in a report: its origin, its evidence, and the sensitivity to it."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -11,26 +12,29 @@ from scipy.special import expit, logit
 from puforest._sample import pu_sample
 from puforest.model_selection import prior_sensitivity
 from puforest.prior import PriorEstimate
-from puforest.report._evidence import evidence_chart
-from puforest.report._rows import LabeledRows, Scored
+from puforest.prior._evidence import Curve, evidence_curves
+from puforest.report._rows import HeldOutScores, LabeledRows
 
 Array = NDArray[np.float64]
 
-# How far the priors tried are from that of the fit, in logits: odds from a quarter to fourfold.
+# Distance of the priors evaluated from that of the fit, in logits: odds from 1/4 to 4 times.
 REACH = np.log(4)
 N_PRIORS = 21
 
-MOST_ROWS = 20_000  # of a kind, that are asked for other priors
+MAX_ROWS = 20_000  # labeled and unlabeled each, in the sensitivity analysis
+MAX_POINTS = 300  # of a curve; charts have no more pixels to show them
+
+COLORS = {"labeled": "labeled", "unlabeled": "unlabeled", "positives": "quiet"}
 
 
-def holds(estimate: PriorEstimate, prior: float) -> bool:
-    """Whether a prior is within the interval of an estimate."""
+def contains(estimate: PriorEstimate, prior: float) -> bool:
+    """Check whether a prior is within the interval of an estimate."""
     low, high = estimate.interval
     return low <= prior <= high
 
 
 def prior_part(prior: float, estimate: PriorEstimate | None, source: str) -> dict[str, Any]:
-    """What is known about the prior; `source` is "fit", "given" or "check"."""
+    """Describe the prior; `source` is "fit", "given" or "check"."""
     part: dict[str, Any] = {"value": prior, "source": source}
     if estimate is not None:
         part["estimate"] = {
@@ -41,65 +45,100 @@ def prior_part(prior: float, estimate: PriorEstimate | None, source: str) -> dic
             "method": estimate.method,
             "unlabeled_prior": estimate.unlabeled_prior,
             "label_frequency": estimate.label_frequency,
-            "evidence": evidence_chart(estimate),
+            "evidence": _evidence_part(estimate),
         }
     return part
 
 
+def _evidence_part(estimate: PriorEstimate) -> dict[str, Any] | None:
+    evidence = evidence_curves(estimate)
+    if evidence is None:
+        return None
+    return {
+        "description": evidence.description,
+        "x": _axis(evidence.x_label, evidence.x_range) | {"integer": evidence.curves[0].points},
+        "y": {"min": 0} | _axis(evidence.y_label, evidence.y_range),
+        "series": [_series(curve, estimate.confidence) for curve in evidence.curves],
+        "marks": [asdict(mark) for mark in evidence.marks],
+    }
+
+
+def _axis(label: str, limits: tuple[float, float] | None) -> dict[str, Any]:
+    return {"label": label} | ({"min": limits[0], "max": limits[1]} if limits else {})
+
+
+def _series(curve: Curve, confidence: float) -> dict[str, Any]:
+    """Convert a curve for a chart, in the order of x and with few enough points."""
+    order = np.argsort(curve.x, kind="stable")[:: 1 + len(curve.x) // MAX_POINTS]
+    series = {
+        "name": curve.name,
+        "color": COLORS[curve.group],
+        "dots": curve.points,
+        "x": curve.x[order],
+        "y": curve.y[order],
+    }
+    if curve.low is None or curve.high is None:
+        return series
+    band = {"low": curve.low[order], "high": curve.high[order]}
+    return series | band | {"band": f"{100 * confidence:g}% limits"}
+
+
 def sensitivity_part(
-    scored: Scored,
+    held_out: HeldOutScores,
     rows: LabeledRows,
     prior: float,
     estimate: PriorEstimate | None,
     rng: np.random.RandomState,
 ) -> dict[str, Any]:
-    """Shares and metrics by prior: means over the models that have judged rows.
+    """Compute predictions and metrics by prior, averaged over the models.
 
-    Models answer for other priors with the same trees, on rows that they have not seen.
+    Each model keeps its trees and predicts held-out rows under other priors.
     """
-    priors = _priors(scored, rows, prior, estimate)
+    priors = _priors(held_out, rows, prior, estimate)
     found = []
-    for model, test in scored.parts:
-        kept, weights = _some(rows, test, MOST_ROWS // len(scored.parts), rng)
+    for model, test in held_out.parts:
+        kept, weights = _subsample(rows, test, MAX_ROWS // len(held_out.parts), rng)
         found.append(prior_sensitivity(model, rows.X[kept], rows.y[kept], priors=priors, **weights))
 
     def mean(name: str) -> Array:
         by_part: list[Array] = [getattr(part, name) for part in found]
         return np.asarray(np.mean(by_part, axis=0))
 
-    names = ("positive_share", "flipped_share", "precision", "recall", "f1", "error")
+    names = ("positive_fraction", "flipped_fraction", "precision", "recall", "f1", "error")
     return {"prior": prior, "priors": priors} | {name: mean(name) for name in names}
 
 
-def _some(
+def _subsample(
     rows: LabeledRows, test: NDArray[np.intp], most: int, rng: np.random.RandomState
 ) -> tuple[NDArray[np.intp], dict[str, Any]]:
-    """Some rows of each kind, and weights by which they stand for all of them."""
+    """Draw labeled and unlabeled rows, with weights that make them represent all."""
     labeled = rows.sample.labeled[test]
     groups = [test[labeled], test[~labeled]]
     if max(len(group) for group in groups) <= most:
-        return test, rows.of(test)
+        return test, rows.metadata(test)
     kept = [rng.choice(g, most, replace=False) if len(g) > most else g for g in groups]
     factors = [len(g) / len(k) for g, k in zip(groups, kept, strict=True)]
     chosen = np.concatenate(kept)
-    weights = rows.of(chosen)
+    weights = rows.metadata(chosen)
     factor = np.repeat(factors, [len(k) for k in kept])
     return chosen, weights | {"sample_weight": factor * weights.get("sample_weight", 1.0)}
 
 
 def _priors(
-    scored: Scored, rows: LabeledRows, prior: float, estimate: PriorEstimate | None
+    held_out: HeldOutScores, rows: LabeledRows, prior: float, estimate: PriorEstimate | None
 ) -> Array:
-    """Priors around that of the fit and over its interval, as far as all models allow them."""
+    """Choose priors around that of the fit and over its interval that all models allow."""
     low, high = expit(logit(prior) - REACH), expit(logit(prior) + REACH)
     if estimate is not None:
         low, high = min(low, estimate.interval[0]), max(high, estimate.interval[1])
     least = max(
         max(
             model._record.masses.labeled_u,
-            pu_sample(rows.y[test], scenario=rows.sample.scenario, **rows.of(test)).least_prior,
+            pu_sample(
+                rows.y[test], scenario=rows.sample.scenario, **rows.metadata(test)
+            ).least_prior,
         )
-        for model, test in scored.parts
+        for model, test in held_out.parts
     )
     grid = np.append(expit(np.linspace(logit(low), logit(high), N_PRIORS)), prior)
     return np.unique(grid[(grid >= least) & (grid < 1)])

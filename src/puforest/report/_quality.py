@@ -1,4 +1,4 @@
-"""What positive and unlabeled rows tell about scores, as plain numbers for the page."""
+"""Metrics, thresholds, score distributions and reliability for the page."""
 
 from __future__ import annotations
 
@@ -9,62 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
+from puforest._confidence import CONFIDENCE
 from puforest.metrics import ClassificationReport, _reliability, pu_classification_report
-from puforest.metrics._metric import Judged, Metric, PriorMismatchWarning
+from puforest.metrics._metric import EvaluationSet, Metric, PriorMismatchWarning
+from puforest.metrics._registry import METRICS
 from puforest.metrics.calibration import CALIBRATION_ERROR
-from puforest.metrics.classification import F1, FALSE_POSITIVE_RATE, PRECISION, RECALL
+from puforest.metrics.classification import F1, FALSE_POSITIVE_RATE, LEE_LIU, PRECISION, RECALL
 from puforest.metrics.intervals import IntervalSettings, estimate_interval
 from puforest.metrics.ranking import thresholds
 from puforest.report._rows import LabeledRows
 
 Array = NDArray[np.float64]
 
-THRESHOLD = 0.5  # above which `predict` says positive
-CONFIDENCE = 0.95
+THRESHOLD = 0.5  # of `predict`
 N_BINS = 40
 N_STEPS = 100
-FINE_ROWS = 50_000  # more of them are judged at half as many thresholds, to save time
-
-# Name on the page, what it says, and whether more is better.
-METRICS = {
-    "pu_precision": ("Precision", "of the rows called positive, the share that is", True),
-    "pu_recall": ("Recall", "of the positives, the share that is called positive", True),
-    "pu_f1": ("F1", "one number for the two, low if either is", True),
-    "pu_false_positive_rate": (
-        "False positive rate",
-        "of the negatives, the share called positive",
-        False,
-    ),
-    "pu_accuracy": ("Accuracy", "share of all rows called rightly", True),
-    "pu_balanced_accuracy": (
-        "Balanced accuracy",
-        "the same with both classes counting alike; 0.5 is chance",
-        True,
-    ),
-    "pu_roc_auc": (
-        "Area under ROC",
-        "chance that a positive scores above a negative; 0.5 is chance",
-        True,
-    ),
-    "pu_average_precision": (
-        "Average precision",
-        "mean precision down the ranking; the prior is chance",
-        True,
-    ),
-    "pu_brier": ("Brier score", "mean squared error of the scores as probabilities", False),
-    "pu_log_loss": ("Log-loss", "the same by logarithms: sure and wrong costs much", False),
-    "pu_calibration_error": (
-        "Calibration error",
-        "mean distance of scores and shares of positives",
-        False,
-    ),
-}
+FINE_ROWS = 50_000  # data with more rows gets half as many thresholds, to save time
 
 
 def classification(
     rows: LabeledRows, scores: Array, prior: float, interval: tuple[float, float] | None
 ) -> ClassificationReport:
-    """All metrics at the threshold of the model."""
+    """Compute all metrics at the threshold of the model."""
     return pu_classification_report(
         rows.y,
         (scores > THRESHOLD).astype(np.intp),
@@ -72,30 +38,29 @@ def classification(
         prior=prior,
         prior_interval=interval,
         scenario=rows.sample.scenario,
-        confidence=CONFIDENCE,
-        **rows.arguments,
+        **rows.metadata(),
     )
 
 
 def clear_mismatch(rows: LabeledRows, scores: Array, prior: float) -> PriorMismatchWarning | None:
-    """What contradicts the prior by more than chance explains."""
+    """Warning about score regions that significantly contradict the prior."""
     return thresholds(rows.sample, scores).mismatch(rows.sample, prior)
 
 
 def metric_table(report: ClassificationReport) -> list[dict[str, Any]]:
-    """The metrics that a reader can make sense of, with what they mean."""
+    """List metrics with interval and description; without `LEE_LIU`, which has no scale."""
     return [
         {
-            "key": key,
-            "name": name,
-            "says": says,
-            "up": up,
-            "value": report.metrics[key].value,
-            "low": report.metrics[key].low,
-            "high": report.metrics[key].high,
+            "key": name,
+            "name": METRICS[name].label,
+            "description": METRICS[name].description,
+            "greater_is_better": METRICS[name].greater_is_better,
+            "value": found.value,
+            "low": found.low,
+            "high": found.high,
         }
-        for key, (name, says, up) in METRICS.items()
-        if key in report.metrics
+        for name, found in report.metrics.items()
+        if name != LEE_LIU.name
     ]
 
 
@@ -106,10 +71,10 @@ def _settings(interval: tuple[float, float] | None) -> IntervalSettings:
 def threshold_table(
     rows: LabeledRows, scores: Array, prior: float, interval: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """Quality of "positive above this score" for many scores.
+    """Compute metrics on a grid of thresholds.
 
-    Shares of errors are those of the population: false alarms are (1 - π) times the false positive
-    rate, missed positives π times what recall lacks.
+    Errors are fractions of the population: false alarms are (1 - π) times the false positive rate,
+    missed positives π times one minus the recall.
     """
     settings = _settings(interval)
     grid = _grid(rows, scores)
@@ -119,61 +84,61 @@ def threshold_table(
         table.setdefault(name, []).append(value)
 
     for t in grid:
-        called = Judged(rows.sample, (scores > t).astype(float), prior)
+        predicted = EvaluationSet(rows.sample, (scores > t).astype(float), prior)
         for metric, name in ((PRECISION, "precision"), (RECALL, "recall"), (F1, "f1")):
-            value, low, high = _with_interval(metric, called, settings)
+            value, low, high = _with_interval(metric, predicted, settings)
             add(name, value)
             add(f"{name}_low", low)
             add(f"{name}_high", high)
-        fpr = FALSE_POSITIVE_RATE.clip(called.estimate(FALSE_POSITIVE_RATE).value)
+        fpr = FALSE_POSITIVE_RATE.clip(predicted.estimate(FALSE_POSITIVE_RATE).value)
         add("false_alarms", (1 - prior) * fpr)
         add("missed", prior * (1 - table["recall"][-1]))
-        add("flagged", rows.sample.of_population(called.values))
-        add("flagged_unlabeled", int(np.count_nonzero(called.values[~rows.sample.labeled])))
+        add("flagged", rows.sample.of_population(predicted.values))
+        add("flagged_unlabeled", int(np.count_nonzero(predicted.values[~rows.sample.labeled])))
     return table
 
 
 def _with_interval(
-    metric: Metric, called: Judged, settings: IntervalSettings
+    metric: Metric, predicted: EvaluationSet, settings: IntervalSettings
 ) -> tuple[float | None, float | None, float | None]:
-    found, interval = estimate_interval(metric, called, settings)
+    found, interval = estimate_interval(metric, predicted, settings)
     if isinstance(found.warning, UndefinedMetricWarning):
         return None, None, None
     return interval.value, interval.low, interval.high
 
 
 def _grid(rows: LabeledRows, scores: Array) -> Array:
-    """Even steps, with more where the scores of the population lie close together."""
+    """Choose even steps, plus quantiles of the scores of the population."""
     n = N_STEPS if len(scores) <= FINE_ROWS else N_STEPS // 2
     of_population = scores[rows.sample.population > 0]
-    close = np.quantile(of_population, np.linspace(0, 1, n // 2))
-    return np.unique(np.append(np.arange(n) / n, close[close < 1].round(4)))
+    quantiles = np.quantile(of_population, np.linspace(0, 1, n // 2))
+    return np.unique(np.append(np.arange(n) / n, quantiles[quantiles < 1].round(4)))
 
 
 def score_histogram(rows: LabeledRows, scores: Array, prior: float) -> dict[str, Any]:
-    """Shares of rows by score: each group on its own, and both as parts of the population."""
+    """Histogram the scores: of each group, and as parts of the population."""
     edges = np.linspace(0, 1, N_BINS + 1)
     sample = rows.sample
     unlabeled = np.where(sample.labeled, 0, sample.population)
 
-    def shares(weight: Array) -> Array:
+    def fractions(weight: Array) -> Array:
         return np.histogram(scores, edges, weights=weight)[0].astype(np.float64)
 
     return {
         "edges": edges,
-        "labeled": shares(sample.positive),
-        "unlabeled": shares(unlabeled / unlabeled.sum()),
-        "population": shares(sample.population),
-        "positives": shares(prior * sample.positive),
+        "labeled": fractions(sample.positive),
+        "unlabeled": fractions(unlabeled / unlabeled.sum()),
+        "population": fractions(sample.population),
+        "positives": fractions(prior * sample.positive),
     }
 
 
 def reliability(
     rows: LabeledRows, scores: Array, prior: float, interval: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """Share of positives among rows of like scores."""
-    judged = Judged(rows.sample, scores, prior)
+    """Compute the fraction of positives in bins of scores."""
+    data = EvaluationSet(rows.sample, scores, prior)
     settings = _settings(interval)
-    found = _reliability.reliability(judged, settings)
-    error = estimate_interval(CALIBRATION_ERROR, judged, settings)[1]
+    found = _reliability.reliability(data, settings)
+    error = estimate_interval(CALIBRATION_ERROR, data, settings)[1]
     return asdict(found) | {"error": error.value}

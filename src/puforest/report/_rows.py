@@ -1,4 +1,4 @@
-"""The rows that a report judges a model by, and honest scores of them."""
+"""The PU data of a report and its held-out scores."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
+from puforest._cross_fitting import Indices, cross_fitted_scores
 from puforest._sample import PUSample, pu_sample
 from puforest.model_selection import PUStratifiedKFold
 from puforest.report._subject import Subject
@@ -18,16 +19,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LabeledRows:
-    """PU data of a report; all labels are 1 and 0, whatever they were.
+    """PU data of a report; labels are recoded as 1 and 0.
 
     Attributes
     ----------
     X : ndarray
         The rows.
     sample : PUSample
-        What they weigh as positives and as the population.
+        Their labels and weights.
     weight, propensity : ndarray or None
-        As given.
+        Sample weights and propensities, as given.
     """
 
     X: NDArray[Any]
@@ -39,14 +40,11 @@ class LabeledRows:
     def y(self) -> NDArray[np.intp]:
         return self.sample.labeled.astype(np.intp)
 
-    def of(self, rows: NDArray[np.intp]) -> dict[str, Any]:
-        """Weights and propensities of some rows, as arguments."""
+    def metadata(self, rows: Indices | None = None) -> dict[str, Any]:
+        """Sample weights and propensities of some rows, or all, as keyword arguments."""
         values = {"sample_weight": self.weight, "propensity": self.propensity}
-        return {name: value[rows] for name, value in values.items() if value is not None}
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        return self.of(np.arange(len(self.sample)))
+        kept = slice(None) if rows is None else rows
+        return {name: value[kept] for name, value in values.items() if value is not None}
 
 
 def labeled_rows(
@@ -70,25 +68,25 @@ def labeled_rows(
 
 
 @dataclass(frozen=True)
-class Scored:
-    """Scores of rows by models that have not seen them.
+class HeldOutScores:
+    """Scores of rows from models that were not fitted to them.
 
     Attributes
     ----------
     scores : ndarray
-        Between 0 and 1; above a half is called positive.
+        Scores between 0 and 1; positive above 0.5.
     parts : list of tuple
-        The models, and the rows that each has judged.
-    held_out : bool
-        Whether one model has judged all rows, as they are new to it.
+        Each model, and the rows it scored.
+    by_model : bool
+        Whether the model itself scored all rows, because they are new to it.
     """
 
     scores: Array
-    parts: list[tuple[Any, NDArray[np.intp]]]
-    held_out: bool
+    parts: list[tuple[Any, Indices]]
+    by_model: bool
 
 
-def judge(
+def held_out_scores(
     subject: Subject,
     rows: LabeledRows,
     *,
@@ -96,24 +94,24 @@ def judge(
     cv: int,
     n_jobs: int | None,
     rng: np.random.RandomState,
-) -> Scored:
-    """Scores by the model itself if rows are new to it, else by models of the same kind.
+) -> HeldOutScores:
+    """Score rows with the model if they are new to it, otherwise by cross-fitting.
 
-    Each of these is fitted to all folds but one, for the prior of the model, and judges that one.
-    Equal rows share a fold: else one would be learned from while the other is judged.
+    Models of the same kind are fitted to all folds but one, with the prior of the model. Duplicate
+    rows share a fold, so that no model scores a duplicate of a training row.
     """
     if held_out:
-        everything = np.arange(len(rows.X))
-        return Scored(_score(subject.model, rows.X), [(subject.model, everything)], True)
-    scores = np.empty(len(rows.X))
-    parts = []
+        scores = np.asarray(subject.model.predict_proba(rows.X)[:, 1])
+        return HeldOutScores(scores, [(subject.model, np.arange(len(rows.X)))], True)
     splitter = PUStratifiedKFold(cv, random_state=rng, group_copies=True)
-    for train, test in splitter.split(rows.X, rows.y):
-        part = subject.unfitted(n_jobs, rng).fit(rows.X[train], rows.y[train], **rows.of(train))
-        scores[test] = _score(part, rows.X[test])
-        parts.append((part, test))
-    return Scored(scores, parts, False)
+    splits = list(splitter.split(rows.X, rows.y))
+    models = []
 
+    def fit(train: Indices) -> Any:
+        model = subject.unfitted(n_jobs, rng)
+        models.append(model.fit(rows.X[train], rows.y[train], **rows.metadata(train)))
+        return model
 
-def _score(model: Any, X: NDArray[Any]) -> Array:
-    return np.asarray(model.predict_proba(X)[:, 1])
+    scores = cross_fitted_scores(fit, rows.X, splits)
+    tests = [test for _, test in splits]
+    return HeldOutScores(scores, list(zip(models, tests, strict=True)), False)

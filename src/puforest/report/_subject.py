@@ -1,4 +1,4 @@
-"""What a report is about: a forest, alone or within a classifier that calibrates it."""
+"""The model of a report: a forest or tree, possibly calibrated."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from puforest._base import PUClassifier
-from puforest._unwrap import without_names
-from puforest.calibration import PUCalibratedClassifier
+from puforest._unwrap import fitted_trees, known_scenario, without_names
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A fitted model that takes arrays, whatever it was fitted to.
+    """A fitted model that takes arrays, even if it was fitted to a table.
 
     Attributes
     ----------
     model : estimator
-        What answers.
+        Model that predicts.
     forest : PUClassifier
-        What it is made of: the model itself, unless that is a calibrated one.
+        Forest or tree: the model itself, or the one that it calibrates.
     """
 
     model: Any
@@ -40,19 +39,19 @@ class Subject:
 
     @property
     def scenario(self) -> str:
-        return str(self.model.scenario_ if self.calibrated else self.forest._record.scenario)
+        return str(known_scenario(self.model))
 
     @property
     def layers(self) -> list[Any]:
-        """The model and, if it is another one, the forest."""
+        """The model, and the forest if the model calibrates it."""
         return [self.model, self.forest] if self.calibrated else [self.model]
 
     def unfitted(self, n_jobs: int | None, rng: np.random.RandomState) -> Any:
-        """A model of the same kind for the same priors, without what a fold does not need."""
+        """Make an unfitted model of the same kind with the same priors, for a fold."""
         if getattr(self.model, "cv", None) == "prefit":
             raise ValueError(
-                "PUCalibratedClassifier(cv='prefit') cannot be fitted to folds: give rows that it "
-                "has not seen, with held_out=True"
+                "PUCalibratedClassifier(cv='prefit') cannot be refitted to folds: pass rows that "
+                "are new to it and held_out=True"
             )
         new = clone(self.model)
         wanted: dict[str, Any] = {
@@ -73,21 +72,18 @@ class Subject:
 
 
 def subject_of(model: Any) -> Subject:
-    """The model without the names of its features, and the forest in it."""
-    forest = getattr(model, "estimator_", None)
-    if isinstance(model, PUCalibratedClassifier):
-        check_is_fitted(model)
-    else:
-        forest = model
-    if not isinstance(forest, PUClassifier):
+    """Return the model without feature names, and the forest inside it."""
+    forest = fitted_trees(model)
+    if forest is None or not (model is forest or hasattr(model, "calibrator_")):
+        if isinstance(model, PUClassifier) or hasattr(model, "estimator"):
+            check_is_fitted(model)
         raise TypeError(
             "model must be a forest or tree of puforest, or a PUCalibratedClassifier of one, got "
             f"{model!r}"
         )
-    check_is_fitted(forest)
-    plain = without_names(forest)
+    nameless = without_names(forest)
     if forest is model:
-        return Subject(plain, plain)
+        return Subject(nameless, nameless)
     calibrated = copy.copy(model)
-    calibrated._record = replace(model._record, estimator=plain)
-    return Subject(calibrated, plain)
+    calibrated._record = replace(model._record, estimator=nameless)
+    return Subject(calibrated, nameless)

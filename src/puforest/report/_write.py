@@ -1,4 +1,4 @@
-"""One function from a model to an HTML file."""
+"""Writing the report on a model to an HTML file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from puforest._matrix import validated
 from puforest.prior import PriorEstimate
 from puforest.report._collect import collect, find_prior
 from puforest.report._page import page
-from puforest.report._rows import LabeledRows, judge, labeled_rows
+from puforest.report._rows import LabeledRows, held_out_scores, labeled_rows
 from puforest.report._subject import Subject, subject_of
 
 
@@ -39,49 +39,48 @@ def write_report(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Path:
-    """Write a report about a model as one HTML file that needs no network.
+    """Write a report on a model as one self-contained HTML file.
 
-    With `X` and `y` it tells how good the model is, without a known negative: rows are judged by
-    models that have not seen them. Without them it tells what the model knows by itself: its
-    prior, importances, trees and parameters.
+    With `X` and `y`, the report evaluates the model on held-out scores, without known negatives.
+    Without them, it shows the prior, importances, trees and parameters of the model.
 
     Parameters
     ----------
     model : estimator
-        A fitted forest or tree of puforest, or a `PUCalibratedClassifier` of one.
+        Fitted forest or tree of puforest, or a `PUCalibratedClassifier` of one.
     path : str or path-like
-        The file to write, such as "report.html".
+        File to write, such as "report.html".
     X : array-like of shape (n_samples, n_features), optional
-        Rows to judge by. Alone, they serve for partial dependence only.
+        Rows to evaluate on. Without `y`, they are used for partial dependence only.
     y : array-like of shape (n_samples,), optional
-        Their PU labels: two values, the larger for labeled rows.
+        PU labels of `X`: two values, the larger for labeled rows.
     sample_weight, propensity : array-like of shape (n_samples,), optional
-        Weights and labeling propensities of the rows, as given to ``fit``.
+        Sample weights and propensities of the rows, as in ``fit``.
     held_out : bool, default=False
-        Whether the rows are new to the model. If not, models of the same kind are fitted to
-        all folds but one and judge that one, since a model always looks good on its own rows.
+        Whether the rows are new to the model. If not, they are scored by cross-fitting, since
+        scores of training rows are too optimistic.
     cv : int, default=5
-        Number of these folds.
+        Number of folds of the cross-fitting.
     prior_estimate : PriorEstimate, optional
-        What the prior of the model comes from, if it was estimated before the fit. By default the
-        estimate of the fit; if there is none, one is made from `X` and `y` as a check.
+        Estimate that the prior of the model was taken from. By default that of the fit; if there is
+        none, the prior is estimated from `X` and `y` as a check.
     n_simulations : int, default=19
-        Simulations of `puforest.diagnostics.scar_test`; 0 leaves the test out.
+        Number of simulations of `puforest.diagnostics.scar_test`; 0 skips the test.
     feature_names : sequence of str, optional
-        Names of the features; by default those of the fit or of the columns of `X`.
+        Feature names; by default those of the fit or the columns of `X`.
     title : str, optional
         Title of the page.
     overwrite : bool, default=False
-        Whether a file that is there already is replaced.
+        Whether to replace an existing file.
     n_jobs : int, optional
-        Threads of the fits; those of the model by default.
+        Number of threads; that of the model by default.
     random_state : int, RandomState instance or None, default=None
-        Seed of all that is random.
+        Seed of folds, fits, simulations and subsamples.
 
     Returns
     -------
     pathlib.Path
-        The file.
+        Path of the file.
 
     Examples
     --------
@@ -104,17 +103,17 @@ def write_report(
     check.integer("n_simulations", n_simulations, 0)
     names = check.feature_names(model, X, given=feature_names)
     table = None if X is None else _table(model, X)
-    rows = _judging_rows(subject, table, y, sample_weight, propensity)
+    rows = _evaluation_rows(subject, table, y, sample_weight, propensity)
     rng = check.random_state(random_state)
-    scored = None
+    scores = None
     if rows is not None:
-        scored = judge(subject, rows, held_out=held_out, cv=cv, n_jobs=n_jobs, rng=rng)
+        scores = held_out_scores(subject, rows, held_out=held_out, cv=cv, n_jobs=n_jobs, rng=rng)
     data = collect(
         subject,
         names,
         table,
         rows,
-        scored,
+        scores,
         find_prior(subject, prior_estimate, rows, n_jobs, rng),
         n_simulations=n_simulations,
         n_jobs=n_jobs,
@@ -125,19 +124,19 @@ def write_report(
     data["made"] = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     text = page(data, heading)
     with atomic_write(file) as part:
-        # Names of features may hold halves of characters, which no file can.
+        # Feature names may contain lone surrogates, which cannot be encoded.
         part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
-        _require_free(file, overwrite)  # still
+        _require_free(file, overwrite)  # it may have been created in the meantime
     return file
 
 
 def _table(model: Any, X: check.MatrixLike) -> NDArray[Any]:
-    """X as an array, with the columns that the model was fitted to."""
+    """Validate X against the columns of the fit."""
     table: NDArray[Any] = validated(model, X, reset=False)
     return table
 
 
-def _judging_rows(
+def _evaluation_rows(
     subject: Subject,
     X: NDArray[Any] | None,
     y: ArrayLike | None,
@@ -146,13 +145,13 @@ def _judging_rows(
 ) -> LabeledRows | None:
     if y is None:
         if sample_weight is not None or propensity is not None:
-            raise ValueError("sample_weight and propensity are only used with y: give y too")
+            raise ValueError("sample_weight and propensity are only used with y: pass y too")
         return None
     if X is None:
-        raise ValueError("y was given without X: give the rows too, or neither")
+        raise ValueError("y was given without X: pass both or neither")
     if subject.forest._record.is_supervised:
         raise ValueError(
-            "risk='pn' takes the rows as fully labeled: leave y out, and judge predictions by "
+            "risk='pn' treats the data as fully labeled: omit y, and evaluate predictions with "
             "scikit-learn's metrics"
         )
     return labeled_rows(
@@ -165,7 +164,7 @@ def _judging_rows(
 
 
 def _require_free(file: Path, overwrite: bool) -> None:
-    """Refuse a file that cannot be written, or stands there and is not to be replaced."""
+    """Refuse a path that cannot be written, or an existing file unless it may be replaced."""
     require_place(file)
     if file.exists() and not overwrite:
-        raise FileExistsError(f"path: {file} is there already: overwrite=True replaces it")
+        raise FileExistsError(f"path: {file} already exists: pass overwrite=True to replace it")

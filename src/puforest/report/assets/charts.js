@@ -1,4 +1,4 @@
-// Elements, numbers as text, and charts as SVG that follow the width of their box.
+// Elements, number formatting, and SVG charts that adapt to the width of their container.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -16,9 +16,9 @@ const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS
 // Numbers
 
 const known = (value) => value !== null && value !== undefined;
-const UNKNOWN = "not known";
-const share = (value, digits = 3) => (known(value) ? value.toFixed(digits) : UNKNOWN);
-const count = (value) => (known(value) ? Math.round(value).toLocaleString("en-GB") : UNKNOWN);
+const UNKNOWN = "unknown";
+const fixed = (value, digits = 3) => (known(value) ? value.toFixed(digits) : UNKNOWN);
+const count = (value) => (known(value) ? Math.round(value).toLocaleString("en-US") : UNKNOWN);
 const percent = (value) => (known(value) ? `${(100 * value).toFixed(1)}%` : UNKNOWN);
 const short = (value) => {
   if (!known(value)) return UNKNOWN;
@@ -61,7 +61,7 @@ function legendOf(spec) {
 }
 
 /* spec: label, x and y ({label, min, max}), series ({name, color, x, y, low, high, dash, dots,
-   area, edges}), marks ({x or y, name}), shade ([from, to]), moving (a function), pick (another). */
+   area, edges}), marks ({x or y, name}), shade ([from, to]), moving and pick (functions). */
 function lineChart(parent, spec) {
   const height = spec.height ?? 300;
   const box = el("div", { class: "chart" });
@@ -104,7 +104,7 @@ function lineChart(parent, spec) {
       shapes.push(svg("line", { class: "grid", x1: left, x2: width - right, y1: fy(v), y2: fy(v) }));
       shapes.push(svg("text", { x: left - 7, y: fy(v) + 4, "text-anchor": "end", text: short(v) }));
     }
-    const xTicks = ticks(...xs, (width - left - right) / 60).filter((v) => !spec.x.whole || Number.isInteger(v));
+    const xTicks = ticks(...xs, (width - left - right) / 60).filter((v) => !spec.x.integer || Number.isInteger(v));
     for (const v of xTicks) {
       shapes.push(svg("text", { x: fx(v), y: height - bottom + 17, "text-anchor": "middle", text: short(v) }));
       shapes.push(svg("line", { class: "grid", x1: fx(v), x2: fx(v), y1: top, y2: height - bottom }));
@@ -199,9 +199,9 @@ function markShapes(mark, fx, fy, width, left, right, top, floor) {
   ];
 }
 
-// The numbers behind a chart, for those who cannot see it or want to copy them.
+// Table of the values in a chart, for screen readers and copying.
 function numbersOf(spec) {
-  const details = el("details", { class: "numbers" }, el("summary", { text: "Show the numbers" }));
+  const details = el("details", { class: "numbers" }, el("summary", { text: "Show data" }));
   details.addEventListener("toggle", () => {
     if (details.children.length > 1) return;
     const head = (name) => el("th", { scope: "col", class: "n", text: name });

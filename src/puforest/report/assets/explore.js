@@ -1,4 +1,4 @@
-// The sections to play with: the threshold and the trees.
+// Interactive sections: the threshold and the trees.
 
 function nearest(values, x) {
   let best = 0;
@@ -9,20 +9,20 @@ function nearest(values, x) {
 function showChooser({ thresholds: at, rows }, body) {
   const last = at.threshold.length - 1;
   const slider = el("input", { type: "range", id: "threshold", min: 0, max: last, step: 1, value: at.threshold.indexOf(rows.threshold) });
-  const shown = el("output", { id: "threshold-value", for: "threshold" });
+  const output = el("output", { id: "threshold-value", for: "threshold" });
   const costBox = (id) => el("input", { type: "number", id, min: 0, step: "any", value: 1, inputmode: "decimal" });
   const alarm = costBox("cost-alarm"), miss = costBox("cost-miss");
   const results = el("div", { class: "cards four", id: "chosen", "aria-live": "polite" });
-  const use = el("button", { type: "button", class: "main", id: "use-best", text: "Use it" });
+  const use = el("button", { type: "button", class: "main", id: "use-best", text: "Apply" });
   const curves = el("div", {}, el("h3", { text: "Quality by threshold" }));
   const costs = el("div", {}, el("h3", { text: "Cost by threshold" }));
   body.append(
     el("div", { class: "controls" },
-      el("label", { class: "grow", for: "threshold" }, el("span", {}, "Threshold: ", shown), slider),
+      el("label", { class: "grow", for: "threshold" }, el("span", {}, "Threshold: ", output), slider),
       el("label", {}, "Cost of a false alarm", alarm),
       el("label", {}, "Cost of a missed positive", miss)),
     results, el("div", { class: "pair" }, curves, costs),
-    el("p", { class: "small", text: "Costs are for 1,000 rows of the population, in the unit of the two numbers. Click into a chart to move the threshold. Bands are intervals at each threshold by itself." }));
+    el("p", { class: "small", text: "Costs are per 1,000 rows of the population, in the unit of the two costs. Click in a chart to move the threshold. Bands are pointwise intervals." }));
 
   const price = (box) => (box.value.trim() !== "" && Number(box.value) >= 0 ? Number(box.value) : null);
   const index = () => Number(slider.value);
@@ -39,7 +39,7 @@ function showChooser({ thresholds: at, rows }, body) {
     if (a === null || m === null) return null;
     return at.threshold.map((_, i) => 1000 * (a * at.false_alarms[i] + m * at.missed[i]));
   }
-  // Of thresholds that cost the same, the one nearest to that of the model.
+  // Ties go to the threshold closest to that of the model.
   function bestOf(list) {
     const least = Math.min(...list), near = (i) => Math.abs(at.threshold[i] - rows.threshold);
     return list.reduce((b, cost, i) => (cost <= least * (1 + 1e-9) && (b < 0 || near(i) < near(b)) ? i : b), -1);
@@ -47,17 +47,17 @@ function showChooser({ thresholds: at, rows }, body) {
   function show() {
     const i = index(), list = costList(), b = list ? bestOf(list) : -1;
     const range = (name) => interval(at[`${name}_low`][i], at[`${name}_high`][i], rows.confidence);
-    shown.textContent = short(at.threshold[i]);
+    output.textContent = short(at.threshold[i]);
     slider.setAttribute("aria-valuetext", short(at.threshold[i]));
     results.replaceChildren(
-      card("Precision", share(at.precision[i]), known(at.precision[i]) ? range("precision") : "nothing is flagged"),
-      card("Recall", share(at.recall[i]), range("recall")),
-      card("F1", share(at.f1[i]), range("f1")),
-      card("Flagged of 1,000", short(1000 * at.flagged[i]), `${count(at.flagged_unlabeled[i])} of the unlabeled rows here`),
-      card("False alarms of 1,000", short(1000 * at.false_alarms[i]), "rows flagged, but negative"),
-      card("Missed of 1,000", short(1000 * at.missed[i]), "positives not flagged"),
-      card("Cost of 1,000 rows", list ? short(list[i]) : UNKNOWN, list ? "expected, at this threshold" : "give two costs of 0 or more"));
-    const best = card("Best threshold for the costs", list ? short(at.threshold[b]) : UNKNOWN, list ? `costs ${short(list[b])}` : "give two costs of 0 or more");
+      card("Precision", fixed(at.precision[i]), known(at.precision[i]) ? range("precision") : "no row is flagged"),
+      card("Recall", fixed(at.recall[i]), range("recall")),
+      card("F1", fixed(at.f1[i]), range("f1")),
+      card("Flagged per 1,000", short(1000 * at.flagged[i]), `${count(at.flagged_unlabeled[i])} of the unlabeled rows`),
+      card("False alarms per 1,000", short(1000 * at.false_alarms[i]), "negatives that are flagged"),
+      card("Missed per 1,000", short(1000 * at.missed[i]), "positives that are not flagged"),
+      card("Cost per 1,000 rows", list ? short(list[i]) : UNKNOWN, list ? "expected at this threshold" : "enter two costs of 0 or more"));
+    const best = card("Best threshold", list ? short(at.threshold[b]) : UNKNOWN, list ? `cost ${short(list[b])}` : "enter two costs of 0 or more");
     best.id = "best";
     best.append(use);
     results.append(best);
@@ -70,7 +70,7 @@ function showChooser({ thresholds: at, rows }, body) {
     const list = costList();
     costs.replaceChildren(el("h3", { text: "Cost by threshold" }));
     paintCost = list === null ? () => {} : lineChart(costs, {
-      label: "Expected cost by threshold", x, y: { label: "cost of 1,000 rows", min: 0 }, moving, pick, height: 280,
+      label: "Expected cost by threshold", x, y: { label: "cost per 1,000 rows", min: 0 }, moving, pick, height: 280,
       series: [
         { name: "total", color: "ink", x: at.threshold, y: list },
         { name: "false alarms", color: "labeled", dash: true, x: at.threshold, y: at.false_alarms.map((v) => 1000 * price(alarm) * v) },
@@ -88,24 +88,24 @@ function showChooser({ thresholds: at, rows }, body) {
 
 function showTrees({ trees: t }, body) {
   const chooser = el("input", { type: "number", id: "tree-number", min: 1, max: t.trees.length, step: 1, value: 1 });
-  const open = el("button", { type: "button", id: "open-tree", text: "Open two more levels" });
-  const close = el("button", { type: "button", id: "close-tree", text: "Close all" });
+  const open = el("button", { type: "button", id: "open-tree", text: "Expand two levels" });
+  const close = el("button", { type: "button", id: "close-tree", text: "Collapse all" });
   const facts = el("p", { class: "small", id: "tree-facts", "aria-live": "polite" });
   const place = el("div", { class: "tree", id: "tree" });
   body.append(
-    el("div", { class: "controls tree-controls" }, el("label", {}, `Tree, 1 to ${t.trees.length}`, chooser), open, close),
+    el("div", { class: "controls tree-controls" }, el("label", {}, `Tree (1 to ${t.trees.length})`, chooser), open, close),
     facts, place,
     el("p", { class: "small" },
-      t.trees.length < t.n_trees ? `To keep the file small, ${t.trees.length} of ${count(t.n_trees)} trees are here. ` : "",
-      "Mass is the share of the population in a node. Rows are those that the tree learned from."));
+      t.trees.length < t.n_trees ? `To keep the file small, it contains ${t.trees.length} of ${count(t.n_trees)} trees. ` : "",
+      "Mass is the estimated fraction of the population in a node. Row counts refer to the training rows of the tree."));
 
   const brief = (value) => short(Number(value.toPrecision(3)));
   function facet(tree, i, edge) {
     const mix = el("i");
     mix.style.width = `${100 * (tree.posterior[i] ?? 0)}%`;
     const inner = tree.feature[i] >= 0;
-    const question = inner ? `${t.names[tree.feature[i]]} ≤ ${short(tree.threshold[i])}?` : tree.w_p[i] * 2 > tree.w_u[i] ? "says positive" : "says negative";
-    const cut = inner && tree.left[i] < 0 ? ", what is below is not in this file" : "";
+    const question = inner ? `${t.names[tree.feature[i]]} ≤ ${short(tree.threshold[i])}?` : tree.w_p[i] * 2 > tree.w_u[i] ? "predicts positive" : "predicts negative";
+    const cut = inner && tree.left[i] < 0 ? ", children not included" : "";
     return el("span", { class: "node" },
       edge ? el("span", { class: "edge", text: edge }) : null,
       el("span", { class: "mix", role: "img", "aria-label": `${percent(tree.posterior[i])} positive` }, mix),
@@ -132,12 +132,12 @@ function showTrees({ trees: t }, body) {
   function show() {
     const number = Number(chooser.value);
     if (!Number.isInteger(number) || number < 1 || number > t.trees.length) {
-      facts.textContent = `There are the trees 1 to ${t.trees.length}.`;
+      facts.textContent = `Enter a tree number from 1 to ${t.trees.length}.`;
       place.replaceChildren();
       return;
     }
     const tree = t.trees[number - 1], kept = tree.feature.length;
-    const part = kept < tree.n_nodes ? `, of which the ${count(kept)} nearest to the root are here` : "";
+    const part = kept < tree.n_nodes ? `, of which the ${count(kept)} closest to the root are included` : "";
     facts.textContent = `Tree ${number} of ${count(t.n_trees)}: ${count(tree.n_nodes)} nodes${part}; depth ${count(tree.depth)}.`;
     place.replaceChildren(el("ul", {}, node(tree, 0, "")));
     openLevel();

@@ -1,4 +1,4 @@
-// The sections that only show: each takes the data and the body to fill.
+// Static sections: each function takes the data and the element to fill.
 
 const METHODS = { bbe: "best bin estimation", dedpul: "DEDPUL", tice: "TIcE", "elkan-noto": "Elkan-Noto", km2: "KM2" };
 
@@ -13,14 +13,16 @@ const caveat = (item, lead) =>
 
 const interval = (low, high, confidence) => [between(low, high), `${100 * confidence}% interval`];
 
-const notesOf = (notes) => (notes ?? []).map((text) => caveat({ level: "note", text: text[0].toUpperCase() + text.slice(1) }));
+const capitalized = (text) => text[0].toUpperCase() + text.slice(1);
+
+const notesOf = (notes) => (notes ?? []).map((text) => caveat({ level: "note", text: capitalized(text) }));
 
 function priorCard({ value, source, estimate }) {
   if (source !== "check" && estimate) {
-    return card("Prior", share(value), interval(estimate.low, estimate.high, estimate.confidence));
+    return card("Prior", fixed(value), interval(estimate.low, estimate.high, estimate.confidence));
   }
-  const more = estimate ? ["given, taken as exact;", `data say ${between(estimate.low, estimate.high)}`] : "given, taken as exact";
-  return card("Prior", share(value), more);
+  const more = estimate ? ["given, taken as exact;", `estimate ${between(estimate.low, estimate.high)}`] : "given, taken as exact";
+  return card("Prior", fixed(value), more);
 }
 
 function showSummary(data, body) {
@@ -30,20 +32,20 @@ function showSummary(data, body) {
     body.append(leadOf(data));
     for (const key of ["pu_precision", "pu_recall", "pu_f1"]) {
       const metric = data.quality.find((m) => m.key === key);
-      cards.push(card(metric.name, share(metric.value), interval(metric.low, metric.high, rows.confidence)));
+      cards.push(card(metric.name, fixed(metric.value), interval(metric.low, metric.high, rows.confidence)));
     }
-    cards.push(card("Rows judged", count(rows.n), [`${count(rows.labeled)} labeled,`, `${count(rows.unlabeled)} unlabeled`]));
+    cards.push(card("Evaluated rows", count(rows.n), [`${count(rows.labeled)} labeled,`, `${count(rows.unlabeled)} unlabeled`]));
   } else {
-    body.append(el("p", { class: "lead", text: "This report tells what the model knows by itself. Made with labeled and unlabeled rows, it also tells how good the model is." }));
-    if (known(model.oob_risk)) cards.push(card("Error rate, out of bag", share(model.oob_risk), "each row judged by trees that have not seen it"));
+    body.append(el("p", { class: "lead", text: "This report describes the model only. Pass labeled and unlabeled rows to evaluate its quality too." }));
+    if (known(model.oob_risk)) cards.push(card("Out-of-bag error rate", fixed(model.oob_risk), "estimated from out-of-bag votes"));
   }
   cards.push(card(model.n_trees === 1 ? "Tree" : "Trees", count(model.n_trees), [`${count(model.n_features)} features,`, `depth ${count(model.depth)}`]));
   body.append(el("div", { class: cards.length > 4 ? "cards six" : "cards" }, ...cards));
   const [worst, ...others] = data.caveats;
-  body.append(caveat(worst, "The biggest caveat."));
+  body.append(caveat(worst, "Main caveat."));
   if (others.length) {
-    const word = others.length === 1 ? "One more" : `${others.length} more`;
-    const list = el("details", { class: "more" }, el("summary", { text: `${word} to keep in mind` }), ...others.map((item) => caveat(item)));
+    const title = others.length === 1 ? "1 more caveat" : `${others.length} more caveats`;
+    const list = el("details", { class: "more" }, el("summary", { text: title }), ...others.map((item) => caveat(item)));
     list.open = others.some((item) => item.level === "serious");
     body.append(list);
   }
@@ -52,23 +54,18 @@ function showSummary(data, body) {
 function leadOf({ rows, thresholds: at, prior }) {
   const i = at.threshold.indexOf(rows.threshold);
   const flagged = 1000 * at.flagged[i], positives = 1000 * prior.value;
-  const right = known(at.precision[i]) ? `about ${count(flagged * at.precision[i])} of them rightly` : "how many of them rightly is not known";
+  const right = known(at.precision[i]) ? `of which about ${count(flagged * at.precision[i])} are positive` : "but their precision is unknown";
   return el("p", { class: "lead" },
-    "Of 1,000 rows of the population the model would flag about ", el("strong", { text: count(flagged) }), `, ${right}. About ${count(positives)} are positive, of which it would find `,
+    "Out of 1,000 rows of the population, the model flags about ", el("strong", { text: count(flagged) }), `, ${right}. About ${count(positives)} of the 1,000 are positive, of which it finds `,
     el("strong", { text: count(positives * at.recall[i]) }), ".",
-    positives * at.recall[i] > flagged + 0.5 ? " It cannot find more than it flags: chance or a wrong prior makes these numbers contradict each other." : "");
+    positives * at.recall[i] > flagged + 0.5 ? " It cannot find more than it flags: these estimates contradict each other by chance or because of a wrong prior." : "");
 }
-
-const SCENARIOS = {
-  "case-control": "The labeled rows were collected on their own; the unlabeled ones are a sample of the whole population.",
-  "single-training-set": "All rows are one sample of the population, in which some positives carry a label.",
-};
 
 function showData({ rows, model }, body) {
   const cards = [];
   if (rows) {
     cards.push(card("Labeled rows", count(rows.labeled), `${percent(rows.labeled / rows.n)} of all`));
-    cards.push(card("Unlabeled rows", count(rows.unlabeled), "positives and negatives, mixed"));
+    cards.push(card("Unlabeled rows", count(rows.unlabeled), "positives and negatives"));
   } else {
     cards.push(card("Labeled rows", count(model.labeled), "in the first tree"));
     cards.push(card("Unlabeled rows", count(model.unlabeled), "in the first tree"));
@@ -76,38 +73,38 @@ function showData({ rows, model }, body) {
   cards.push(card("Features", count(model.n_features)));
   cards.push(card("Scenario", model.risk === "pn" ? "fully labeled" : model.scenario.replaceAll("-", " "), "", true));
   body.append(el("div", { class: "cards" }, ...cards));
-  body.append(el("p", { text: model.risk === "pn" ? "With risk=\"pn\" the other rows count as negatives, not as unlabeled." : SCENARIOS[model.scenario] }));
+  body.append(el("p", { text: model.risk === "pn" ? "With risk=\"pn\", the other rows are negatives, not unlabeled." : `${capitalized(model.scenario_description)}.` }));
   if (!rows) return;
   body.append(el("p", { text: rows.held_out
-    ? "The rows of this report are new to the model, which has judged them itself."
-    : `The rows of this report were judged by ${rows.folds} models of the same kind, each fitted to the other parts of the data, so that no row is judged by a model that has seen it.` }));
-  if (rows.weighted) body.append(el("p", { text: "Rows count with the weights given." }));
-  if (rows.propensity) body.append(el("p", { text: "Labeled rows count with the propensities given: each stands for the positives like it." }));
+    ? "The rows of this report are new to the model, which scored them itself."
+    : `The rows of this report were scored by cross-fitting: ${rows.folds} models of the same kind were each fitted to all folds but one and scored that one, so no row is scored by a model fitted to it.` }));
+  if (rows.weighted) body.append(el("p", { text: "Rows are weighted by the given sample weights." }));
+  if (rows.propensity) body.append(el("p", { text: "Labeled rows are weighted by the inverse of the given propensities." }));
 }
 
 function showPrior({ prior }, body) {
   const { estimate } = prior;
   const from = { fit: "estimated by the fit", given: "given to the model", check: "given to the model" };
-  const cards = [card("Prior in use", share(prior.value), from[prior.source])];
+  const cards = [card("Prior of the model", fixed(prior.value), from[prior.source])];
   if (estimate) {
-    cards.push(card(prior.source === "check" ? "Estimate from these rows" : "Estimate", share(estimate.value), `by ${METHODS[estimate.method] ?? estimate.method}`));
+    cards.push(card(prior.source === "check" ? "Estimate from these rows" : "Estimate", fixed(estimate.value), `by ${METHODS[estimate.method] ?? estimate.method}`));
     cards.push(card(`${100 * estimate.confidence}% interval`, between(estimate.low, estimate.high), "of the estimate", true));
-    cards.push(card("Positives with a label", percent(estimate.label_frequency), "of all positives in the data"));
+    cards.push(card("Label frequency", percent(estimate.label_frequency), "of the positives are labeled"));
   }
   body.append(el("div", { class: "cards" }, ...cards));
   if (!estimate) {
-    body.append(el("p", { text: "There is no estimate to compare it with: make the report with rows and labels to get one." }));
+    body.append(el("p", { text: "There is no estimate to compare it with: pass rows and labels to the report to get one." }));
     return;
   }
   if (!estimate.evidence) return;
   const chart = estimate.evidence;
-  body.append(el("h3", { text: "The evidence" }), el("p", { class: "small", text: chart.says }));
-  lineChart(body, { ...chart, label: `Evidence for the prior: ${chart.y.label} against ${chart.x.label}`, height: 280 });
+  body.append(el("h3", { text: "Evidence" }), el("p", { class: "small", text: chart.description }));
+  lineChart(body, { ...chart, label: `Evidence for the prior: ${chart.y.label} by ${chart.x.label}`, height: 280 });
 }
 
 function showQuality({ quality, quality_notes: notes, rows, model }, body) {
   if (!quality) {
-    body.append(el("div", { class: "cards" }, card("Error rate, out of bag", share(model.oob_risk), "each training row judged by trees that have not seen it")));
+    body.append(el("div", { class: "cards" }, card("Out-of-bag error rate", fixed(model.oob_risk), "estimated from out-of-bag votes on the training rows")));
     return;
   }
   const whisker = (m) => {
@@ -122,35 +119,35 @@ function showQuality({ quality, quality_notes: notes, rows, model }, body) {
   };
   const line = (m) =>
     el("tr", {},
-      el("th", { scope: "row" }, `${m.name}\u00a0`, el("span", { class: "small", "aria-label": m.up ? "more is better" : "less is better", text: m.up ? "↑" : "↓" })),
-      el("td", { class: "n", text: share(m.value) }),
+      el("th", { scope: "row" }, `${m.name}\u00a0`, el("span", { class: "small", "aria-label": m.greater_is_better ? "higher is better" : "lower is better", text: m.greater_is_better ? "↑" : "↓" })),
+      el("td", { class: "n", text: fixed(m.value) }),
       el("td", { class: "n", text: between(m.low, m.high) }),
       el("td", { class: "bar-cell" }, whisker(m)),
-      el("td", { class: "says-cell small", text: m.says }));
-  const head = ["", "value", `${100 * rows.confidence}% interval`, "from 0 to 1", "what it is"];
-  const classes = ["", "n", "n", "bar-cell", "says-cell"];
+      el("td", { class: "description-cell small", text: m.description }));
+  const head = ["", "value", `${100 * rows.confidence}% interval`, "0 to 1", "description"];
+  const classes = ["", "n", "n", "bar-cell", "description-cell"];
   body.append(el("div", { class: "wide" }, el("table", { id: "metrics" },
     el("thead", {}, el("tr", {}, ...head.map((text, i) => el("th", { scope: "col", class: classes[i], text })))),
     el("tbody", {}, ...quality.map(line)))));
-  body.append(el("p", { class: "small", text: `↑ more is better, ↓ less is better. A row is called positive if its score is above ${rows.threshold}, as predict does. Intervals are about the rows drawn${rows.held_out ? "" : ", not about the models fitted"}; where the prior was estimated they cover its interval too.` }));
-  if (notes.length) body.append(el("details", { class: "more" }, el("summary", { text: "Estimates that were clipped or could not be made" }), ...notesOf(notes)));
+  body.append(el("p", { class: "small", text: `↑ higher is better, ↓ lower is better. Rows with a score above ${rows.threshold} are predicted positive, as in predict. Intervals reflect the sampling of the evaluated rows${rows.held_out ? "" : ", not the variation between fitted models"}; if the prior was estimated, they cover its interval too.` }));
+  if (notes.length) body.append(el("details", { class: "more" }, el("summary", { text: "Clipped and undefined estimates" }), ...notesOf(notes)));
 }
 
 function showScores({ histogram: h, prior }, body) {
   const middles = h.labeled.map((_, i) => (h.edges[i] + h.edges[i + 1]) / 2);
   const series = (name, color, y, more) => ({ name, color, x: middles, y, edges: h.edges, ...more });
   const views = {
-    groups: ["share of its group", [
+    groups: ["fraction of group", [
       series("unlabeled rows", "unlabeled", h.unlabeled, { area: true }),
       series("labeled rows", "labeled", h.labeled)]],
-    population: ["share of the population", [
+    population: ["fraction of population", [
       series("population", "unlabeled", h.population, { area: true }),
-      series("positives in it, from labeled rows", "labeled", h.positives),
-      series("hence negatives", "quiet", h.population.map((u, i) => Math.max(0, u - h.positives[i])), { dash: true })]],
+      series("positives, estimated from labeled rows", "labeled", h.positives),
+      series("negatives, by difference", "quiet", h.population.map((u, i) => Math.max(0, u - h.positives[i])), { dash: true })]],
   };
   const select = el("select", { id: "score-view" },
-    el("option", { value: "groups", text: "each group on its own" }),
-    el("option", { value: "population", text: `as parts of the population (prior ${share(prior.value)})` }));
+    el("option", { value: "groups", text: "by group" }),
+    el("option", { value: "population", text: `by class, for a prior of ${fixed(prior.value)}` }));
   const place = el("div");
   const show = () => {
     const [label, list] = views[select.value];
@@ -163,22 +160,22 @@ function showScores({ histogram: h, prior }, body) {
 }
 
 function showReliability({ reliability: r, model }, body) {
-  const groups = r.predicted.length, off = r.predicted.filter((p, i) => p < r.low[i] || p > r.high[i]).length;
+  const bins = r.predicted.length, off = r.predicted.filter((p, i) => p < r.low[i] || p > r.high[i]).length;
   const word = off === 0
-    ? `In all ${groups} groups the mean score is within the interval of the share of positives: as far as these rows can tell, scores may be read as probabilities.`
-    : `In ${off} of ${groups} groups the mean score is outside the interval of the share of positives: use scores to rank rows, not as probabilities, or calibrate them with PUCalibratedClassifier.`;
-  body.append(el("p", { text: `${word} The calibration error is ${share(r.error)}.` }));
-  if (model.hard_votes) body.append(el("p", { class: "small", text: "This model counts votes of trees (voting=\"hard\"), which tend to be more extreme than probabilities." }));
+    ? `In all ${bins} bins, the mean score is within the interval of the fraction of positives: on these rows, scores can be interpreted as probabilities.`
+    : `In ${off} of ${bins} bins, the mean score is outside the interval of the fraction of positives: use scores for ranking only, or calibrate them with PUCalibratedClassifier.`;
+  body.append(el("p", { text: `${word} The calibration error is ${fixed(r.error)}.` }));
+  if (model.hard_votes) body.append(el("p", { class: "small", text: "Scores of this model are fractions of tree votes (voting=\"hard\"), which tend to be more extreme than probabilities." }));
   lineChart(body, {
-    label: "Reliability: share of positives against mean score",
-    x: { label: "mean score of a group of rows", min: 0, max: 1 }, y: { label: "share of positives", min: 0, max: 1 },
-    series: [{ name: "share of positives", color: "labeled", x: r.predicted, y: r.observed, low: r.low, high: r.high, dots: true, joined: true }],
+    label: "Reliability curve: fraction of positives by mean score",
+    x: { label: "mean score in bin", min: 0, max: 1 }, y: { label: "fraction of positives", min: 0, max: 1 },
+    series: [{ name: "fraction of positives", color: "labeled", x: r.predicted, y: r.observed, low: r.low, high: r.high, dots: true, joined: true }],
     marks: [{ diagonal: true }], height: 340,
   });
 }
 
 function showFeatures({ importances: f }, body) {
-  // Twice the standard error of the mean over trees.
+  // Two standard errors of the mean over trees.
   const reach = f.std.map((s) => (2 * s) / Math.sqrt(f.n_trees));
   const most = Math.max(...f.mean.map((m, i) => m + reach[i]), 1e-12);
   const place = (node, left, width) => {
@@ -194,7 +191,7 @@ function showFeatures({ importances: f }, body) {
   });
   body.append(el("div", { class: "bars", id: "importances" }, ...rows));
   if (f.n_features > f.names.length) body.append(el("p", { class: "small", text: `The ${f.names.length} most important of ${count(f.n_features)} features.` }));
-  if (f.infinite) body.append(el("p", { class: "small", text: `${count(f.infinite)} splits that made the estimated risk minus infinity are not in these means.` }));
+  if (f.infinite) body.append(el("p", { class: "small", text: `${count(f.infinite)} splits with an infinite risk reduction are not included.` }));
 }
 
 function showDependence({ dependence: d }, body) {
@@ -206,18 +203,18 @@ function showDependence({ dependence: d }, body) {
   }
   body.append(grid);
   d.curves.forEach((curve, i) => lineChart(grid.children[i], {
-    label: `Mean score against ${curve.name}`, height: 190, x: { label: "value of the feature" }, y: { label: "mean score", min: 0, max: top },
+    label: `Mean score by ${curve.name}`, height: 190, x: { label: "feature value" }, y: { label: "mean score", min: 0, max: top },
     series: [{ name: "mean score", color: "labeled", x: curve.x, y: curve.y, dots: curve.x.length < 8, joined: true }],
   }));
-  const left = d.left_out.length ? ` Not drawn, as they hardly vary: ${d.left_out.join(", ")}.` : "";
-  body.append(el("p", { class: "small", text: `The most important features; means over ${count(d.n_rows)} rows.${left}` }));
+  const left = d.left_out.length ? ` Omitted because they hardly vary: ${d.left_out.join(", ")}.` : "";
+  body.append(el("p", { class: "small", text: `Most important features, averaged over ${count(d.n_rows)} rows.${left}` }));
 }
 
 function showSensitivity({ sensitivity: s, prior }, body) {
   body.append(...notesOf(s.notes));
   const { estimate } = prior;
   const shade = estimate ? [estimate.low, estimate.high] : null;
-  const x = { label: "class prior" }, marks = [{ x: s.prior, name: `in use: ${share(s.prior)}` }];
+  const x = { label: "class prior" }, marks = [{ x: s.prior, name: `model: ${fixed(s.prior)}` }];
   const line = (name, color, y, dash) => ({ name, color, x: s.priors, y, dash });
   const pair = el("div", { class: "pair" });
   body.append(pair);
@@ -227,22 +224,22 @@ function showSensitivity({ sensitivity: s, prior }, body) {
     return () => lineChart(place, { label: `${title} by prior`, x, y: { label, min: 0, max }, series, marks, shade, height: 270 });
   };
   for (const draw of [
-    part("Answers", [line("called positive", "labeled", s.positive_share), line("called otherwise than now", "unlabeled", s.flipped_share, true)], "share of the population", Math.min(1, 1.2 * Math.max(...s.positive_share, ...s.flipped_share, 0.001))),
-    part("Quality, if that prior is true", [line("precision", "labeled", s.precision), line("recall", "unlabeled", s.recall, true), line("F1", "ink", s.f1)], "estimate", 1),
+    part("Predictions", [line("predicted positive", "labeled", s.positive_fraction), line("changed predictions", "unlabeled", s.flipped_fraction, true)], "fraction of population", Math.min(1, 1.2 * Math.max(...s.positive_fraction, ...s.flipped_fraction, 0.001))),
+    part("Quality, if the prior is correct", [line("precision", "labeled", s.precision), line("recall", "unlabeled", s.recall, true), line("F1", "ink", s.f1)], "estimate", 1),
   ]) draw();
-  if (shade) body.append(el("p", { class: "small", text: `Shaded: the ${100 * estimate.confidence}% interval of the estimated prior.` }));
+  if (shade) body.append(el("p", { class: "small", text: `Shaded: ${100 * estimate.confidence}% interval of the estimated prior.` }));
 }
 
 function showLabels({ scar }, body) {
   body.append(el("p", { text: scar.explanation }), ...notesOf(scar.notes));
   if (!known(scar.p_value)) return;
   const n = scar.simulated.length;
-  body.append(el("p", { class: "small", text: `Each dot is one of ${n} simulations in which labels were drawn fairly. If the data lie far to the right of them, labels are not fair.` }));
+  body.append(el("p", { class: "small", text: `Each dot is one of ${n} simulations with labels given at random. If the data lie far to the right of the dots, labels are not given at random.` }));
   lineChart(body, {
-    label: "Excess of labels: simulations and data", height: 110, x: { label: "excess of labels, in standard deviations", min: Math.min(0, scar.simulated[0]), max: 1.1 * Math.max(scar.statistic, scar.simulated[n - 1]) },
+    label: "Excess of labels in simulations and data", height: 110, x: { label: "excess of labels, in standard deviations", min: Math.min(0, scar.simulated[0]), max: 1.1 * Math.max(scar.statistic, scar.simulated[n - 1]) },
     y: { label: "", min: -1, max: 1, hidden: true },
-    series: [{ name: "simulations with fair labels", color: "quiet", x: scar.simulated, y: scar.simulated.map(() => 0), dots: true }],
-    marks: [{ x: scar.statistic, name: "this data" }],
+    series: [{ name: "simulations", color: "quiet", x: scar.simulated, y: scar.simulated.map(() => 0), dots: true }],
+    marks: [{ x: scar.statistic, name: "data" }],
   });
 }
 
@@ -252,5 +249,5 @@ function showParameters({ parameters, versions }, body) {
   const rows = versions.map(([name, value]) => el("tr", {}, el("th", { scope: "row", text: name }), el("td", { text: value })));
   body.append(el("div", { class: "pair" },
     el("div", {}, ...parameters.flatMap((layer) => [el("h3", { text: layer.class }), table(["parameter", "value"], lines(layer))])),
-    el("div", {}, el("h3", { text: "Versions at the time of the report" }), table(["what", "version"], rows))));
+    el("div", {}, el("h3", { text: "Software versions" }), table(["component", "version"], rows))));
 }

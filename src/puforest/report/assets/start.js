@@ -1,4 +1,4 @@
-// Fill the sections that there is something to say in, and leave out the others.
+// Fill the sections that have data and remove the others.
 
 const data = JSON.parse(document.getElementById("report-data").textContent);
 
@@ -21,20 +21,20 @@ const SECTIONS = {
 function start() {
   document.getElementById("made").textContent = `${data.model.class}, ${data.made}`;
   const contents = document.getElementById("contents");
-  for (const [id, [show, there]] of Object.entries(SECTIONS)) {
+  for (const [id, [show, hasData]] of Object.entries(SECTIONS)) {
     const section = document.getElementById(id);
-    if (!there) {
+    if (!hasData) {
       section.remove();
       continue;
     }
     contents.append(el("a", { href: `#${id}`, text: section.dataset.name }));
     show(data, section.querySelector(".body"));
   }
-  followTheReader(contents);
+  highlightCurrentSection(contents);
   themeButton();
 }
 
-function followTheReader(contents) {
+function highlightCurrentSection(contents) {
   const link = (section) => contents.querySelector(`a[href="#${section.id}"]`);
   const watch = new IntersectionObserver((entries) => {
     for (const entry of entries) {

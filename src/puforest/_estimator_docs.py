@@ -1,10 +1,6 @@
 """Docstrings of parameters and attributes that several estimators share, written once."""
 
-from __future__ import annotations
-
-import inspect
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from puforest._docstrings import documented
 
 PARAMETERS = {
     "prior": """float or None, default={default}
@@ -110,37 +106,6 @@ oob_score_ : float
     ``oob_score=True``.
 estimators_ : list
     Trees as fitted estimators."""
-
-DocumentedT = TypeVar("DocumentedT", bound=Callable[..., Any])
-
-
-def documented(
-    parameters: Mapping[str, str], **blocks: str
-) -> Callable[[DocumentedT], DocumentedT]:
-    """Make a decorator that fills in the placeholders of a docstring.
-
-    A line ``%y_true, prior%`` becomes the entries of these parameters, ``%parameters%`` those of
-    all parameters in the signature, and the name of a block that block.
-    """
-
-    def decorate(documented: DocumentedT) -> DocumentedT:
-        signature = inspect.signature(documented).parameters
-        lines: list[str] = []
-        for line in inspect.cleandoc(documented.__doc__ or "").splitlines():
-            key = line.strip("%")
-            if not line.startswith("%"):
-                lines.append(line)
-            elif key in blocks:
-                lines += blocks[key].splitlines()
-            else:
-                for name in signature if key == "parameters" else key.split(", "):
-                    entry = parameters[name].format(default=repr(signature[name].default))
-                    lines += f"{name} : {entry}".splitlines()
-        documented.__doc__ = "\n".join(lines)
-        return documented
-
-    return decorate
-
 
 documented_estimator = documented(
     PARAMETERS, attributes=ATTRIBUTES, forest_attributes=FOREST_ATTRIBUTES

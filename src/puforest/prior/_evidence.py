@@ -1,0 +1,177 @@
+"""Curves behind an estimate of the class prior, for plots and reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puforest.prior._base import PriorEstimate
+
+Array = NDArray[np.float64]
+
+N_BINS = 40  # of histograms
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One curve, with an optional band around it.
+
+    Attributes
+    ----------
+    name : str
+        Name for the legend.
+    group : {"labeled", "unlabeled", "positives"}
+        Rows that the curve describes.
+    x, y : ndarray
+        Points.
+    low, high : ndarray, optional
+        Confidence limits of `y`.
+    points : bool
+        Whether to draw separate points instead of a line.
+    """
+
+    name: str
+    group: str
+    x: Array
+    y: Array
+    low: Array | None = None
+    high: Array | None = None
+    points: bool = False
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A vertical line at `x` or a horizontal line at `y`."""
+
+    name: str
+    x: float | None = None
+    y: float | None = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Curves of an estimate, with a description of how to read them.
+
+    Attributes
+    ----------
+    description : str
+        What the curves show and what to look for.
+    x_label, y_label : str
+        Axis labels.
+    x_range, y_range : tuple of float or None
+        Axis limits; None leaves them to the data.
+    curves : tuple of Curve
+        The curves.
+    marks : tuple of Mark
+        Reference lines, such as the estimate.
+    """
+
+    description: str
+    x_label: str
+    y_label: str
+    x_range: tuple[float, float] | None
+    y_range: tuple[float, float] | None
+    curves: tuple[Curve, ...]
+    marks: tuple[Mark, ...] = ()
+
+
+def evidence_curves(estimate: PriorEstimate) -> Evidence | None:
+    """Prepare the evidence of an estimate as curves; None if it was not kept."""
+    if not estimate.evidence:
+        return None
+    prepare = {"bbe": _best_bin, "dedpul": _densities, "elkan-noto": _scores}
+    return prepare.get(estimate.method, _by_part)(estimate)
+
+
+def _best_bin(estimate: PriorEstimate) -> Evidence:
+    kept = {name: np.asarray(values) for name, values in estimate.evidence.items()}
+    above, fraction = kept["labeled_above"], estimate.unlabeled_prior
+    seen = above > 0
+    chosen = above[kept["thresholds"] == kept["chosen"]]
+    return Evidence(
+        "The curve is an upper bound on the fraction of positives in the unlabeled set, from the "
+        "rows that score above each threshold. It should be flat around its minimum. If it still "
+        "decreases at the left end, no region of the data is purely positive, and the true "
+        "fraction may be smaller.",
+        "fraction of labeled rows above the threshold",
+        "fraction of positives in the unlabeled set",
+        (0, 1),
+        (0, min(1.5, max(0.1, 3 * fraction))),
+        (
+            Curve(
+                "upper bound",
+                "labeled",
+                above[seen],
+                kept["quotient"][seen],
+                kept["lower"][seen],
+                kept["upper"][seen],
+            ),
+        ),
+        (
+            *(Mark("best bin", x=float(x)) for x in chosen[:1]),
+            Mark(f"estimate {fraction:.3f}", y=fraction),
+        ),
+    )
+
+
+def _densities(estimate: PriorEstimate) -> Evidence:
+    kept, fraction = estimate.evidence, estimate.unlabeled_prior
+    cells = np.asarray(kept["cells"])
+    labeled, unlabeled = (
+        np.asarray(kept[f"{group}_density"]) / (cells[1] - cells[0])
+        for group in ("labeled", "unlabeled")
+    )
+    positives = np.minimum(1, fraction * np.asarray(kept["ratio"])) * unlabeled
+    return Evidence(
+        "Score densities of the unlabeled rows and of the positives estimated among them. The "
+        "density of the labeled rows, scaled by the estimated fraction of positives, should not "
+        "exceed that of the unlabeled rows.",
+        "logit of the score",
+        "density",
+        None,
+        None,
+        (
+            Curve("unlabeled rows", "unlabeled", cells, unlabeled),
+            Curve("estimated positives among them", "positives", cells, positives),
+            Curve("labeled rows, scaled", "labeled", cells, fraction * labeled),
+        ),
+    )
+
+
+def _scores(estimate: PriorEstimate) -> Evidence:
+    groups = [np.asarray(scores) for scores in estimate.evidence["scores"]]
+    edges = np.histogram_bin_edges(np.concatenate(groups), N_BINS)
+    centers = (edges[1:] + edges[:-1]) / 2
+    (frequency,) = estimate.evidence["frequencies"]
+    return Evidence(
+        "Distributions of the predicted probability of being labeled. For rows that are certainly "
+        "positive, it equals the label frequency, the fraction of positives that are labeled.",
+        "predicted probability of being labeled",
+        "density",
+        None,
+        None,
+        tuple(
+            Curve(f"{group} rows", group, centers, np.histogram(scores, edges, density=True)[0])
+            for group, scores in zip(("labeled", "unlabeled"), groups, strict=True)
+        ),
+        (Mark(f"label frequency {frequency:.3f}", x=float(frequency)),),
+    )
+
+
+def _by_part(estimate: PriorEstimate) -> Evidence:
+    by_tice = estimate.method == "tice"
+    values = np.asarray(estimate.evidence["frequencies" if by_tice else "draws"])
+    n, mean = len(values), float(values.mean())
+    return Evidence(
+        "Estimate from each part of the data; less spread means less uncertainty."
+        if by_tice
+        else "Estimate from each random subsample. Subsamples that contain all rows agree.",
+        "part of the data",
+        "label frequency" if by_tice else "fraction of positives in the unlabeled set",
+        (0.5, n + 0.5),
+        (0, 1),
+        (Curve("estimate", "labeled", np.arange(1.0, n + 1), values, points=True),),
+        (Mark(f"mean {mean:.3f}", y=mean),),
+    )
