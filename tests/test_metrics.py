@@ -345,10 +345,10 @@ ENDINGS = ("_score", "_curve", "_rate", "_error", "_loss", "_report", "trivial")
 @pytest.mark.parametrize("name", [name for name in pu.__all__ if name.endswith(ENDINGS)])
 def test_refuses_empty_data(name):
     prior = {} if name in NEEDS_NO_PRIOR else {"prior": 0.4}
-    with pytest.raises(ValueError, match="y is empty, but needs two classes"):
+    with pytest.raises(ValueError, match="y is empty, but must have two classes"):
         getattr(pu, name)([], [], **prior)
 
 
 def test_refuses_an_interval_of_empty_data():
-    with pytest.raises(ValueError, match="y is empty, but needs two classes"):
+    with pytest.raises(ValueError, match="y is empty, but must have two classes"):
         pu.pu_interval("pu_f1", [], [], prior=0.4)

@@ -23,7 +23,7 @@ from puforest._out_of_bag import out_of_bag_risk
 from puforest._progress import Progress
 from puforest._schema import FeatureSchema
 from puforest._training import draw_seed, grow, set_masses, train_params
-from puforest._training_rows import TrainingRows, training_rows
+from puforest._training_rows import TrainingRows, training_rows, warn_if_swapped
 from puforest._warnings import warn
 from puforest.prior import PriorEstimate
 from puforest.prior._estimate import missing_prior
@@ -111,6 +111,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         earlier = self._record if self._adds_trees() else None
         schema, X, y = self._training_data(X, y, earlier)
         rows = training_rows(y, sample_weight, propensity, risk=self.risk)
+        if self.risk != "pn":
+            warn_if_swapped(rows)
         parameters = self.get_params(deep=False)
         params = train_params(parameters, thresholds=self._thresholds, rows=rows, d=X.shape[1])
 

@@ -12,7 +12,7 @@ from puforest import _core
 from puforest import _validation as check
 from puforest._warnings import warn
 
-# A larger fraction of labeled rows suggests that the two labels were swapped.
+# Larger fractions of labeled rows earn a warning.
 MAX_LABELED_FRACTION = 0.9
 
 
@@ -68,12 +68,6 @@ def training_rows(
     seen = weight > 0
     order = np.concatenate([np.flatnonzero(labeled & seen), np.flatnonzero(~labeled & seen)])
     n_labeled = int(np.count_nonzero(labeled & seen))
-    if risk != "pn" and n_labeled > MAX_LABELED_FRACTION * len(order):
-        warn(
-            f"y marks {n_labeled:,} of {len(order):,} rows as labeled positives "
-            f"(y == {classes.tolist()[1]!r}). If these are the unlabeled rows, swap the labels: "
-            "the larger value of y means labeled."
-        )
     e = None
     if propensity is not None:
         if risk == "pn":
@@ -83,3 +77,14 @@ def training_rows(
             )
         e = check.propensities(propensity, n, order[:n_labeled])
     return TrainingRows(classes, order.astype(np.uint32), n_labeled, weight[order], e)
+
+
+def warn_if_swapped(rows: TrainingRows) -> None:
+    """Warn if nearly all rows are labeled, which suggests that the labels are swapped."""
+    n, n_labeled = len(rows.order), rows.n_labeled
+    if n_labeled > MAX_LABELED_FRACTION * n:
+        warn(
+            f"y marks {n_labeled:,} of {n:,} rows as labeled positives "
+            f"(y == {rows.classes.tolist()[1]!r}). If these are the unlabeled rows, swap the labels: "
+            "the larger value of y means labeled."
+        )
