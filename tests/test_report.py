@@ -376,7 +376,7 @@ def test_examples_of_the_documentation_run(tmp_path, monkeypatch):
     shown = data["prior"]["estimate"]
     assert shown["low"] < names["estimate"].value < shown["high"]
     assert data["rows"]["folds"] == 5
-    assert names["called"].mean() < 0.5
+    assert names["predicted"].mean() < 0.5
 
 
 # The file
