@@ -124,8 +124,8 @@ def test_sensitivity_and_dependence_are_those_of_the_library(held_out, written):
     assert shown["priors"][-1] > 0.7
     expected = prior_sensitivity(model, X, y, priors=shown["priors"])
     for name in ("positive_fraction", "flipped_fraction", "precision", "recall", "f1"):
-        shares = np.array(shown[name], dtype=float)  # nan where there is none
-        assert_allclose(shares, getattr(expected, name), atol=2e-3)
+        values = np.array(shown[name], dtype=float)  # nan where there is none
+        assert_allclose(values, getattr(expected, name), atol=2e-3)
     few = np.arange(200)
     curves = written(model, X[few], y[few], held_out=True)["dependence"]["curves"]
     order = importances(model).order
@@ -376,7 +376,7 @@ def test_examples_of_the_documentation_run(tmp_path, monkeypatch):
     shown = data["prior"]["estimate"]
     assert shown["low"] < names["estimate"].value < shown["high"]
     assert data["rows"]["folds"] == 5
-    assert names["called"].mean() < 0.5
+    assert names["predicted"].mean() < 0.5
 
 
 # The file
