@@ -71,33 +71,33 @@ attack: $(VENV)/installed-dev
 # them. Goes on where an earlier run stopped.
 DATA ?= $(PUFOREST_DATA)
 reproduce: $(VENV)/installed-experiments
-	$(BIN)/python experiments/reproduce.py $(if $(DATA),--data "$(DATA)") $(ARGS)
+	$(BIN)/python -m experiments.reproduce $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 # Methods over data sets, scenarios and numbers of labeled rows.
 leaderboard: $(VENV)/installed-experiments
-	$(BIN)/python experiments/leaderboard.py $(if $(DATA),--data "$(DATA)") $(ARGS)
+	$(BIN)/python -m experiments.leaderboard $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 # puforest beside others, taking turns; DATA is the folder of the published data sets. Goes on where
 # an earlier run stopped. ARGS go to the script.
 bench: $(VENV)/installed-bench
-	$(BIN)/python benchmarks/compare.py $(if $(DATA),--data "$(DATA)") $(ARGS)
-	$(BIN)/python benchmarks/report.py
+	$(BIN)/python -m benchmarks.compare $(if $(DATA),--data "$(DATA)") $(ARGS)
+	$(BIN)/python -m benchmarks.report
 
 # Tables, chart and the README's part out of the results that are there.
 bench-report: $(VENV)/installed-bench
-	$(BIN)/python benchmarks/report.py $(ARGS)
+	$(BIN)/python -m benchmarks.report $(ARGS)
 
 # How time and memory grow with the number of rows.
 bench-scale: $(VENV)/installed-bench
-	$(BIN)/python benchmarks/scale.py $(ARGS)
+	$(BIN)/python -m benchmarks.scale $(ARGS)
 
 # Estimates of the prior, calibrated probabilities and propensities, beside the truth.
 bench-prior bench-calibration bench-propensity: bench-%: $(VENV)/installed-bench
-	$(BIN)/python benchmarks/$*.py $(if $(DATA),--data "$(DATA)") $(ARGS)
+	$(BIN)/python -m benchmarks.$* $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 # Instructions of fixed cases, added to their history; needs valgrind.
 bench-track: $(VENV)/installed-bench
-	$(BIN)/python benchmarks/track.py $(ARGS)
+	$(BIN)/python -m benchmarks.track $(ARGS)
 
 $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)

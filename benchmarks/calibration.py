@@ -4,7 +4,7 @@ Labeled rows are drawn from the training positives and taken away from them; the
 are thinned so that their share of positives is the prior that the estimators are told. Errors are
 measured on test rows with their true classes.
 
-    python benchmarks/calibration.py --data folder
+    python -m benchmarks.calibration --data folder
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import RESULTS, append_line, described, machine, markdown, read_lines, several
-from workloads import Workload, load
 
+from benchmarks.machine import setup
+from benchmarks.records import RESULTS, append_line, describe_setup, markdown, plural, read_lines
+from benchmarks.workloads import Workload, load
 from puforest import PUExtraTreesClassifier, PURandomForestClassifier
 from puforest.calibration import PUCalibratedClassifier
 
@@ -117,10 +118,10 @@ def page(records: list[dict[str, Any]]) -> str:
     )
     parts = [
         "# Calibration",
-        f"{described(records[0])}. Expected calibration error in {BINS} bins of equal mass against "
-        f"the true classes of test rows; means of {several(len(errors), 'draw')}. Case-control "
+        f"{describe_setup(records[0])}. Expected calibration error in {BINS} bins of equal mass against "
+        f"the true classes of test rows; means of {plural(len(errors), 'draw')}. Case-control "
         f"data without copies, the true prior given. {data}. "
-        f"{several(records[0]['trees'], 'tree')}, soft voting, leaves of at least 5 rows.",
+        f"{plural(records[0]['trees'], 'tree')}, soft voting, leaves of at least 5 rows.",
         markdown(header, rows),
     ]
     return "\n\n".join(parts) + "\n"
@@ -144,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         workload = load(name, args.data)
         for draw in range(args.draws):
             for record in measure(workload, args, draw):
-                append_line(out, record | machine())
+                append_line(out, record | setup())
                 what = f"{name} {record['forest']} {record['method']} {record['scores']}"
                 print(f"{what}: {record['calibration_error']:.4f}", flush=True)
     (args.out / "calibration.md").write_text(page(read_lines(out)))

@@ -4,7 +4,7 @@ Contestants take turns, round by round, so that a noisy machine disturbs all ali
 the rounds are what counts, and ratios between them. Every round is appended to a file of JSON
 lines at once: run the same command again after an interruption, and it goes on where it was.
 
-    python benchmarks/compare.py --data FOLDER
+    python -m benchmarks.compare --data FOLDER
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import argparse
 import gc
 import pickle
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -21,19 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from contestants import Contestant, Setting, contestants, listening
-from machine import (
-    RESULTS,
-    append_line,
-    cores,
-    forget_peak,
-    machine,
-    node_count,
-    read_lines,
-    setup_of,
-    status,
-)
-from workloads import PUBLISHED, Workload, load
+
+from benchmarks.contestants import Contestant, Setting, contestants, listening
+from benchmarks.machine import cores, memory, reset_peak_memory, run_module, setup
+from benchmarks.records import RESULTS, append_line, node_count, read_lines, setup_key
+from benchmarks.workloads import PUBLISHED, Workload, load
 
 BATCH = 10_000
 SINGLE_ROWS = 100
@@ -112,17 +103,12 @@ def one_round(
 
 
 def peak_memory(args: argparse.Namespace, key: dict[str, Any]) -> dict[str, float]:
-    """Peak memory of a fit above what was there before, as a share of the size of X.
-
-    Measured in a process of its own.
-    """
-    command = [sys.executable, __file__, "--memory-of", key["contestant"]]
-    command += ["--workloads", key["workload"]]
-    command += ["--threads", str(key["threads"]), "--trees", str(key["trees"])]
-    for option, value in (("--data", args.data), ("--authors", args.authors)):
-        command += [option, str(value)] if value else []
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return {"memory_over_x": float(done.stdout)}
+    """Peak memory that a fit adds, relative to the size of X, measured in a separate process."""
+    options = ["--memory-of", key["contestant"], "--workloads", key["workload"]]
+    options += ["--threads", key["threads"], "--trees", key["trees"]]
+    for option, folder in (("--data", args.data), ("--authors", args.authors)):
+        options += [option, folder.resolve()] if folder else []
+    return {"memory_over_x": float(run_module("benchmarks.compare", *options))}
 
 
 def print_peak_memory(args: argparse.Namespace) -> None:
@@ -131,10 +117,10 @@ def print_peak_memory(args: argparse.Namespace) -> None:
     X, y = workload.task(contestant.task)
     model = contestant.make(setting(workload, args.trees, args.threads[0], 0))
     gc.collect()
-    forget_peak()
-    before = status("VmRSS")
+    reset_peak_memory()
+    before = memory("VmRSS")
     model.fit(X, y)
-    print((status("VmHWM") - before) / X.nbytes)
+    print((memory("VmHWM") - before) / X.nbytes)
 
 
 class Log:
@@ -144,7 +130,7 @@ class Log:
         self.path, self.failed = path, 0
         if fresh:
             path.unlink(missing_ok=True)
-        here = [r for r in read_lines(path) if setup_of(r) == setup_of(machine())]
+        here = [r for r in read_lines(path) if setup_key(r) == setup_key(setup())]
         self.done = {tuple(r.get(name) for name in KEY) for r in here}
 
     def lacks(self, key: dict[str, Any]) -> bool:
@@ -158,7 +144,7 @@ class Log:
             self.failed += 1
             print(f"{key['workload']}: {key['contestant']} failed: {error!r}", file=sys.stderr)
             return
-        append_line(self.path, key | result | machine())
+        append_line(self.path, key | result | setup())
         shown = "   ".join(f"{k} {v:.5g}" for k, v in result.items() if v is not None)
         print(f"{key['workload']}  {key['threads']} thr  {key['contestant']:52}{shown}", flush=True)
 

@@ -3,7 +3,7 @@
 Case-control data: labeled rows are drawn from the positives, 1000 or half of them; the other
 rows are drawn so that a given share of them is positive. Goes on where an earlier run stopped.
 
-    python benchmarks/prior.py --data FOLDER
+    python -m benchmarks.prior --data FOLDER
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import RESULTS, append_line, described, machine, markdown, read_lines, several
-from workloads import EMBEDDED, IN_FOLDER, Workload, load
 
+from benchmarks.machine import setup
+from benchmarks.records import RESULTS, append_line, describe_setup, markdown, plural, read_lines
+from benchmarks.workloads import EMBEDDED, IN_FOLDER, Workload, load
 from puforest import PUExtraTreesClassifier
 from puforest.datasets import make_pu
 from puforest.prior import estimate_prior
@@ -111,9 +112,9 @@ def page(records: list[dict[str, Any]]) -> str:
     draws = {m: 1 + max(r["draw"] for r in records if r["method"] == m) for m in methods}
     parts = [
         "# Estimates of the class prior",
-        f"{described(records[0])}. Mean absolute error, and in brackets the mean error, over the "
+        f"{describe_setup(records[0])}. Mean absolute error, and in brackets the mean error, over the "
         f"priors {', '.join(map(str, PRIORS))}; "
-        + ", ".join(f"{m} {several(n, 'draw')} each" for m, n in draws.items())
+        + ", ".join(f"{m} {plural(n, 'draw')} each" for m, n in draws.items())
         + f". 1000 labeled rows or half of the positives, up to {records[0]['most']:,} unlabeled "
         "rows.",
         markdown(["data", *methods], table),
@@ -144,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     done = {(r["workload"], r.get("prior"), r.get("draw"), r.get("method")) for r in known}
 
     def keep(record: dict[str, Any]) -> None:
-        append_line(out, record | machine())
+        append_line(out, record | setup())
         print({k: v for k, v in record.items() if k != "kind"}, flush=True)
 
     for name in args.workloads:

@@ -6,7 +6,7 @@ learn from the same rows: one from as many labels that were drawn completely at 
 these labels without a word about propensities, and one that is told them. The prior is known to
 all. Accuracy is that on test rows with true classes.
 
-    python benchmarks/propensity.py --data folder
+    python -m benchmarks.propensity --data folder
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import RESULTS, append_line, described, machine, markdown, read_lines, several
-from workloads import Workload, load
 
+from benchmarks.machine import setup
+from benchmarks.records import RESULTS, append_line, describe_setup, markdown, plural, read_lines
+from benchmarks.workloads import Workload, load
 from puforest import PUExtraTreesClassifier
 from puforest.datasets import linear_propensity, make_pu
 
@@ -82,8 +83,8 @@ def page(records: list[dict[str, Any]]) -> str:
     draws = max(r["draw"] for r in records) + 1
     parts = [
         "# Labels that depend on the features",
-        f"{described(first)}. Accuracy on test rows in per cent, mean and standard deviation of "
-        f"{several(draws, 'draw')}; extra trees with nnPU, {several(first['trees'], 'tree')}. A "
+        f"{describe_setup(first)}. Accuracy on test rows in per cent, mean and standard deviation of "
+        f"{plural(draws, 'draw')}; extra trees with nnPU, {plural(first['trees'], 'tree')}. A "
         f"single training set with the prior known; {FREQUENCY:.0%} of the positives are labeled, "
         "at random or by a random linear form of the features: one standard deviation of it adds "
         f"{first['strength']:g} to the logarithm of the odds of a label.",
@@ -119,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 "strength": args.strength,
                 "accuracy": accuracy,
             }
-            append_line(out, record | machine())
+            append_line(out, record | setup())
             print(name, draw, {k: round(v, 4) for k, v in accuracy.items()}, flush=True)
     (args.out / "propensity.md").write_text(page(read_lines(out)))
 

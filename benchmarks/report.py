@@ -1,6 +1,6 @@
 """Tables and a chart out of the results of compare.py: medians, and ratios within the same run.
 
-    python benchmarks/report.py
+    python -m benchmarks.report
 
 Only lines of one setup (machine, versions, build) are compared with each other: that of the last.
 """
@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from machine import RESULTS, described, markdown, read_lines, setup_of, several
-from plots import Rows, plain, speed_chart
+from benchmarks.machine import ROOT
+from benchmarks.plots import Rows, plain, speed_chart
+from benchmarks.records import RESULTS, describe_setup, markdown, plural, read_lines, setup_key
 
 ET, RF = "puforest extra trees, PN", "puforest random forest, PN"
 PU, PU_MAX = "puforest extra trees, nnPU", "puforest extra trees, nnPU, max_unlabeled = 10 n_p"
@@ -50,8 +51,8 @@ class Results:
 
     def __init__(self, records: list[dict[str, Any]]) -> None:
         if not records:
-            raise SystemExit("no results: run benchmarks/compare.py first")
-        self.records = [r for r in records if setup_of(r) == setup_of(records[-1])]
+            raise SystemExit("no results: run `make bench` first")
+        self.records = [r for r in records if setup_key(r) == setup_key(records[-1])]
         self.left_out = len(records) - len(self.records)
         groups: dict[tuple[str, int, int, str], list[dict[str, Any]]] = defaultdict(list)
         for r in self.records:
@@ -177,7 +178,7 @@ def target_table(results: Results) -> str:
         apply = [t.kind != "threads" or n == results.threads[-1] for n in results.threads]
         cells = [t.verdict(results, n) * a for n, a in zip(results.threads, apply, strict=True)]
         rows.append([title(t.workload), t.what, t.ours, t.theirs, wanted, *cells])
-    columns = [several(n, "thread") for n in results.threads]
+    columns = [plural(n, "thread") for n in results.threads]
     return markdown(["data", "what", "who", "against", "target", *columns], rows)
 
 
@@ -224,8 +225,8 @@ def table(results: Results, workload: str, trees: int, threads: int, task: str) 
     kind = {"pn": "true classes", "pu": "labeled positives, and all rows unlabeled"}[task]
     rounds = min(row["rounds"] for row in rows.values())
     about = (
-        f"**{title(workload)}**, {kind}; {several(trees, 'tree')}, {several(threads, 'thread')}; "
-        f"medians of {several(rounds, 'round')}; in brackets how many times faster than "
+        f"**{title(workload)}**, {kind}; {plural(trees, 'tree')}, {plural(threads, 'thread')}; "
+        f"medians of {plural(rounds, 'round')}; in brackets how many times faster than "
         f"{reference}" + ("" if base else f", which was {NOT_MEASURED}") + "."
     )
     header = [
@@ -247,7 +248,7 @@ def page(results: Results) -> str:
     """All that was measured."""
     parts = [
         "# puforest beside others, in one run",
-        described(results.records[0]) + ".",
+        describe_setup(results.records[0]) + ".",
         "## Targets",
         target_table(results),
         "## All measurements",
@@ -286,7 +287,7 @@ def summary(results: Results) -> str:
                 continue
             accuracies = [results.get(workload, 1, w, "accuracy", trees) for w in (ours, theirs)]
             what = f"{title(workload)}: {MEASURES[measure]}, {ours.removeprefix('puforest ')}"
-            what += f" ({several(trees, 'tree')})" * (trees != results.trees)
+            what += f" ({plural(trees, 'tree')})" * (trees != results.trees)
             accuracy = " / ".join(f"{100 * a:.1f}" for a in accuracies)
             fell = " (fell back)" * bool(results.get(workload, 1, theirs, "fallback", trees))
             rows.append([what, theirs + fell, f"{plain(ratio)}×", accuracy])
@@ -298,14 +299,14 @@ def summary(results: Results) -> str:
     missing += [who for who in (RF, IX_ET, IX_RF, PULEARN, AUTHORS) if who not in everybody]
     rounds = min(row["rounds"] for row in results.rows.values())
     parts = [
-        f"How many times faster, on one thread, with {several(results.trees, 'tree')} each where "
+        f"How many times faster, on one thread, with {plural(results.trees, 'tree')} each where "
         "nothing else is said; ratios "
-        f"of medians of {several(rounds, 'round')} in which all took turns. PN is ordinary "
+        f"of medians of {plural(rounds, 'round')} in which all took turns. PN is ordinary "
         'supervised learning; "P against U" takes unlabeled rows for negatives.',
         markdown(["what", "against", "ratio", "accuracy, %: ours / theirs"], rows)
         if rows
         else f"On one thread: {NOT_MEASURED}.",
-        f"{described(results.records[0])}."
+        f"{describe_setup(results.records[0])}."
         + (f" Not measured: {'; '.join(missing)}." if missing else ""),
         "![How many times faster than others](benchmarks/results/speed.svg)",
         "All numbers are in [benchmarks/results/compare.md](benchmarks/results/compare.md), each "
@@ -345,13 +346,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path, nargs="?", default=RESULTS / "compare.jsonl")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of compare.md and chart")
-    parser.add_argument("--readme", type=Path, default=RESULTS.parents[1] / "README.md")
+    parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
     args = parser.parse_args(arguments)
     results = Results(read_lines(args.results))
     readme = between_markers(args.readme.read_text(), summary(results))
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "compare.md").write_text(page(results))
-    note = f"times faster than the other; one thread, {several(results.trees, 'tree')} or fewer"
+    note = f"times faster than the other; one thread, {plural(results.trees, 'tree')} or fewer"
     speed_chart(panels(results), note, args.out / "speed.svg")
     args.readme.write_text(readme)
     print(target_table(results))

@@ -1,11 +1,11 @@
 """The history of puforest's own speed: instructions of small fixed cases, counted by valgrind.
 
 Counts do not depend on how busy a machine is, so that a change of one per cent can be seen. They
-are not times: caches and several threads are left out. A line for each case is appended to
+are not times: caches and plural threads are left out. A line for each case is appended to
 results/track.jsonl, with a checksum of the trees: what makes a fit faster must not change it.
 
-    python benchmarks/track.py            # count, append, show
-    python benchmarks/track.py --show     # the history
+    python -m benchmarks.track            # count, append, show
+    python -m benchmarks.track --show     # the history
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import RESULTS, append_line, compiler, markdown, node_count, read_lines
-from workloads import Workload, synthetic
 
+from benchmarks.machine import ROOT, compiler
+from benchmarks.records import RESULTS, append_line, markdown, node_count, read_lines
+from benchmarks.workloads import Workload, synthetic
 from puforest import PUExtraTreesClassifier, PURandomForestClassifier
 
 # A library that tells valgrind what to count: nothing of the imports, and then, in a file for
@@ -121,10 +122,10 @@ def count() -> list[dict[str, Any]]:
             raise SystemExit("the headers of valgrind are needed: install its -dev package")
         command = [valgrind, "--tool=callgrind", "--instr-atstart=no", "-q"]
         command += [f"--callgrind-out-file={folder}/callgrind.out.%p"]
-        command += [sys.executable, __file__, "--work", str(folder / "switch.so")]
+        command += [sys.executable, "-m", "benchmarks.track", "--work", str(folder / "switch.so")]
         alone = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         done = subprocess.run(
-            command, env=os.environ | alone, check=True, stdout=subprocess.PIPE, text=True
+            command, cwd=ROOT, env=os.environ | alone, check=True, stdout=subprocess.PIPE, text=True
         )
         instructions = counts(folder)
         records = [json.loads(line) for line in done.stdout.splitlines()]
@@ -135,12 +136,12 @@ def commit() -> str:
     if shutil.which("git") is None:
         return "unknown"
     command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
-    done = subprocess.run(command, cwd=RESULTS.parent, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else "unknown"
 
 
 def measure(counter: Callable[[], list[dict[str, Any]]], runs: int) -> list[dict[str, Any]]:
-    """The lowest count of several runs, with how far they were apart."""
+    """The lowest count of plural runs, with how far they were apart."""
     about = {
         "date": datetime.date.today().isoformat(),
         "version": version("puforest"),

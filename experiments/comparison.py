@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
-from figures import Picture
-from harness import Results
-from tables import LEAST, MEASURES, PAPER_DRAWS, SDS, Cell, Table, reversed_pairs
+from experiments.figures import Picture
+from experiments.harness import Results
+from experiments.tables import LEAST, MEASURES, PAPER_DRAWS, SDS, Cell, Table, reversed_pairs
 
 STYLE = """
 :root { color-scheme: light dark; }

@@ -15,11 +15,11 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from data import Split
-from harness import NO_DATA, Lines, machine, versions
 from scipy.stats import spearmanr
 from tqdm import tqdm
 
+from experiments.data import Split
+from experiments.harness import NO_DATA, Lines, setup
 from puforest import PUExtraTreesClassifier
 from puforest.datasets import make_pu
 from puforest.inspection import feature_selection_curve
@@ -283,8 +283,7 @@ def perform_figures(
             about = {
                 "part": part,
                 "seconds": time.perf_counter() - started,
-                "machine": machine(),
-                "versions": versions(),
+                **setup(),
                 "settings": figure.settings(),
                 "differs": data.differs,
             }

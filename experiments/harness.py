@@ -14,24 +14,24 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from data import OPTIONS, Split
 from filelock import FileLock
-from methods import FREE, METHODS, Run, Setting
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.pipeline import Pipeline
 from tqdm import tqdm
 
+from benchmarks.machine import cores, cpu, versions
+from experiments.data import OPTIONS, Split
+from experiments.methods import FREE, METHODS, Run, Setting
 from puforest.datasets import make_pu
 from puforest.metrics import pu_risk_score
 from puforest.prior import PriorEstimatedWarning
 
-VERSIONED = ("puforest", "numpy", "scikit-learn", "torch")
+PACKAGES = ("puforest", "numpy", "scikit-learn", "torch")
 FIELDS = (
     "dataset",
     "method",
@@ -125,23 +125,12 @@ class Results(Lines):
         return [r for r in self.lines() if replace(Run.of(r), draw=run.draw) == run]
 
 
-def machine() -> str:
-    model = platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [line for line in info.read_text().splitlines() if line.startswith("model name")]
-        model = names[0].partition(":")[2].strip() if names else model
-    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"
-
-
-def versions() -> str:
-    found = []
-    for name in VERSIONED:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
-    return "; ".join(found)
+def setup() -> dict[str, str]:
+    """Machine and versions of a run, as they are stored with it."""
+    return {
+        "machine": f"{cpu()}, {cores()} cores, Python {platform.python_version()}",
+        "versions": "; ".join(f"{name} {v}" for name, v in versions(PACKAGES).items()),
+    }
 
 
 def last_step(model: Any) -> Any:
@@ -189,8 +178,7 @@ def perform(
         "features": data.X.shape[1],
         "prior": prior,
         "threads": threads,
-        "machine": machine(),
-        "versions": versions(),
+        **setup(),
         "settings": settings(run, model),
         "differs": data.differs,
     }

@@ -1,13 +1,12 @@
 """Methods over data sets, scenarios and numbers of labeled rows: ranks, and which differ.
 
-python experiments/leaderboard.py --data FOLDER
-python experiments/leaderboard.py --also experiments/more_data.py --datasets mushrooms breast-cancer
+python -m experiments.leaderboard --data FOLDER
+python -m experiments.leaderboard --also experiments/more_data.py --datasets mushrooms breast-cancer
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import runpy
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,12 +14,13 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from data import load
-from figures import save
-from harness import Results, end, perform_all
-from methods import METHODS, Run
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
+from benchmarks.machine import cores
+from experiments.data import load
+from experiments.figures import save
+from experiments.harness import Results, end, perform_all
+from experiments.methods import METHODS, Run
 from puforest.datasets import DATASETS
 from puforest.scenario import SCENARIOS
 
@@ -182,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--labeled", nargs="+", type=int, default=[100, 1000])
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--measure", default="accuracy", choices=("accuracy", "f1"))
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--threads", type=int, default=cores())
     out = Path(__file__).parent / "leaderboard"
     parser.add_argument("--out", type=Path, default=out, help="folder of the results")
     args = parser.parse_args(arguments)

@@ -1,6 +1,6 @@
 """Small data sets of scikit-learn for the leaderboard, and how to add one's own.
 
-python experiments/leaderboard.py --also experiments/more_data.py --datasets breast-cancer digits
+python -m experiments.leaderboard --also experiments/more_data.py --datasets breast-cancer digits
 """
 
 from typing import Any
@@ -22,5 +22,5 @@ register(Dataset("digits", even_digits))
 
 # A method of one's own is a line more in a table:
 #
-#     from methods import METHODS, Method
+#     from experiments.methods import METHODS, Method
 #     METHODS["mine"] = Method(lambda setting: MyClassifier(setting.prior))

@@ -1,21 +1,21 @@
 """Run the paper's tables and figures again, and write the report; or go on where a run stopped.
 
-python experiments/reproduce.py --data FOLDER
-python experiments/reproduce.py --data FOLDER --only risk_and_loss --datasets mushrooms
+python -m experiments.reproduce --data FOLDER
+python -m experiments.reproduce --data FOLDER --only risk_and_loss --datasets mushrooms
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from comparison import write
-from data import Split, load
-from figures import Figure, draw_all, perform_figures
-from harness import Results, end, perform_all
-from tables import Table
+from benchmarks.machine import cores
+from experiments.comparison import write
+from experiments.data import Split, load
+from experiments.figures import Figure, draw_all, perform_figures
+from experiments.harness import Results, end, perform_all
+from experiments.tables import Table
 
 PAPER = Path(__file__).parent / "paper"
 # Not run unless they are asked for.
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--methods", nargs="+", choices=sorted(methods), help="only these of tables"
     )
     parser.add_argument("--draws", type=int, help="fewer draws than the tables have")
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--threads", type=int, default=cores())
     parser.add_argument("--out", type=Path, default=PAPER / "results", help="folder of the results")
     args = parser.parse_args(arguments)
     results = Results(args.out / "runs.csv")

@@ -9,8 +9,9 @@ from itertools import permutations
 from pathlib import Path
 
 import numpy as np
-from harness import Results
-from methods import Run
+
+from experiments.harness import Results
+from experiments.methods import Run
 
 MEASURES = {
     "accuracy": "accuracy, %",

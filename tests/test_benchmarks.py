@@ -3,14 +3,10 @@
 import json
 import sys
 
-import compare
-import contestants
-import machine
 import pytest
-import report
-import scale
-import track
-import workloads
+
+from benchmarks import compare, contestants, machine, report, scale, track, workloads
+from benchmarks.records import append_line, read_lines
 
 TINY = ["--workloads", "synthetic-400x8", "--trees", "2", "--threads", "1", "--rounds", "1"]
 SETUP = {"cpu": "some CPU", "python": "3.11", "versions": {"puforest": "1.0"}}
@@ -26,7 +22,7 @@ def test_compare_resumes(tmp_path):
     out = tmp_path / "compare.jsonl"
     arguments = [*TINY, "--only", "puforest extra trees", "scikit-learn E", "--out", str(out)]
     compare.main([*arguments, "--no-memory"])
-    first = machine.read_lines(out)
+    first = read_lines(out)
     assert {(r["contestant"], r["task"]) for r in first} >= {
         (report.ET, "pn"),
         (report.SK_ET, "pn"),
@@ -38,10 +34,10 @@ def test_compare_resumes(tmp_path):
     text = out.read_text()
     out.write_text(text[: text.rindex('"fit"')])  # a line cut short by a crash is done again
     compare.main([*arguments, "--no-memory"])
-    again = machine.read_lines(out)
+    again = read_lines(out)
     assert [r["contestant"] for r in again] == [r["contestant"] for r in first]
     compare.main([*arguments, "--no-memory", "--rounds", "2"])
-    seeds = [r["random_state"] for r in machine.read_lines(out)]
+    seeds = [r["random_state"] for r in read_lines(out)]
     assert seeds == [0] * len(first) + [1] * len(first)
 
 
@@ -49,17 +45,17 @@ def test_lines_of_another_build_do_not_count_as_done(tmp_path):
     out = tmp_path / "compare.jsonl"
     arguments = [*TINY, "--no-memory", "--only", report.RF, "--out", str(out)]
     compare.main(arguments)
-    out.write_text(out.read_text().replace(machine.machine()["build"], "another"))
+    out.write_text(out.read_text().replace(machine.setup()["build"], "another"))
     compare.main(arguments)
-    assert [r["build"] == "another" for r in machine.read_lines(out)] == [True, False]
+    assert [r["build"] == "another" for r in read_lines(out)] == [True, False]
     compare.main([*arguments, "--fresh"])
-    assert len(machine.read_lines(out)) == 1
+    assert len(read_lines(out)) == 1
 
 
 def test_peak_memory_comes_from_a_process_of_its_own(tmp_path):
     out = tmp_path / "compare.jsonl"
     compare.main([*TINY, "--only", report.RF, "--out", str(out)])
-    assert [r["memory_over_x"] > 0 for r in machine.read_lines(out) if r["kind"] == "memory"]
+    assert [r["memory_over_x"] > 0 for r in read_lines(out) if r["kind"] == "memory"]
 
 
 def test_who_fails_does_not_stop_the_others(tmp_path, monkeypatch, capsys):
@@ -72,7 +68,7 @@ def test_who_fails_does_not_stop_the_others(tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit, match="1 measurements failed"):
         compare.main([*TINY, "--no-memory", "--out", str(out)])
     assert "broken failed" in capsys.readouterr().err
-    assert [r["contestant"] for r in machine.read_lines(out)] == [report.ET]
+    assert [r["contestant"] for r in read_lines(out)] == [report.ET]
 
 
 def test_a_name_is_chosen_before_names_that_contain_it():
@@ -94,8 +90,8 @@ def test_published_data_needs_a_folder(tmp_path):
 
 
 def test_setup_names_nobody(tmp_path):
-    text = json.dumps(machine.machine())
-    assert "/" not in text.replace(machine.machine()["cpu"], "")
+    text = json.dumps(machine.setup())
+    assert "/" not in text.replace(machine.setup()["cpu"], "")
 
 
 def test_fallback_is_heard():
@@ -129,7 +125,7 @@ class PUExtraTrees:
     out = tmp_path / "compare.jsonl"
     options = ["--authors", str(tmp_path), "--only", "authors", "--out", str(out)]
     compare.main([*TINY, *options])
-    time, memory = machine.read_lines(out)
+    time, memory = read_lines(out)
     assert time["contestant"] == memory["contestant"] == report.AUTHORS
     assert time["accuracy"] > 0.5
     assert str(tmp_path) not in out.read_text()
@@ -209,7 +205,7 @@ def test_synthetic_file_holds_the_table(tmp_path, monkeypatch):
 def test_scale(tmp_path):
     sizes = ["--sizes", "500", "1000", "--columns", "8", "--predict", "300", "--rounds", "1"]
     scale.main([*sizes, "--trees", "2", "--threads", "1", "--out", str(tmp_path)])
-    records = machine.read_lines(tmp_path / "scale.jsonl")
+    records = read_lines(tmp_path / "scale.jsonl")
     assert [(r["rows"], r["task"]) for r in records] == [
         (n, task) for n in (500, 1000) for task in ("pn", "pu")
     ]
@@ -230,10 +226,10 @@ def test_track_history(tmp_path, monkeypatch, capsys):
     out = ["--out", str(tmp_path / "track.jsonl")]
     track.main(out)
     track.main(out)
-    records = machine.read_lines(tmp_path / "track.jsonl")
+    records = read_lines(tmp_path / "track.jsonl")
     assert [r["instructions"] for r in records] == [1000, 900]
     assert records[0]["apart"] == pytest.approx(0.004)
-    machine.append_line(tmp_path / "track.jsonl", records[1] | {"checksum": "cd"})
+    append_line(tmp_path / "track.jsonl", records[1] | {"checksum": "cd"})
     capsys.readouterr()
     track.main(["--show", *out])
     *_, second, third = capsys.readouterr().out.splitlines()

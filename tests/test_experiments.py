@@ -3,20 +3,16 @@
 from dataclasses import replace
 from pathlib import Path
 
-import comparison
-import data
-import harness
-import methods
 import numpy as np
 import pytest
-import reproduce
-from data import Split
-from figures import KINDS, Figure
-from harness import FIELDS, Results, is_stale, perform_all
-from methods import METHODS, Method, Run, scikit_learn
 from sklearn.utils import Bunch
-from tables import Cell, Number, Table, reversed_pairs
 
+from experiments import comparison, data, harness, methods, reproduce
+from experiments.data import Split
+from experiments.figures import KINDS, Figure
+from experiments.harness import FIELDS, Results, is_stale, perform_all
+from experiments.methods import METHODS, Method, Run, scikit_learn
+from experiments.tables import Cell, Number, Table, reversed_pairs
 from puforest.scenario import SCENARIOS
 
 PAPER = Path(reproduce.__file__).parent / "paper"

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
-import comparison
 import numpy as np
 import pytest
-from data import Split
-from figures import Figure, Kept, Picture, draw_all, missing_parts, perform_figures
-from harness import Results
 from numpy.testing import assert_allclose
+
+from experiments import comparison
+from experiments.data import Split
+from experiments.figures import Figure, Kept, Picture, draw_all, missing_parts, perform_figures
+from experiments.harness import Results
 
 
 @pytest.fixture

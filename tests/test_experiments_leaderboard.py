@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-import comparison
-import leaderboard
 import numpy as np
 import pytest
-from harness import Results
-from methods import METHODS, Method, Run
 from sklearn.base import BaseEstimator
-from tables import Table
+
+from experiments import comparison, leaderboard
+from experiments.harness import Results
+from experiments.methods import METHODS, Method, Run
+from experiments.tables import Table
 
 
 def test_ranks_and_critical_difference():

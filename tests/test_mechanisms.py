@@ -1,12 +1,12 @@
 """Propensities that depend on the features."""
 
 import numpy as np
-import propensity
 import pytest
-from machine import read_lines
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
 
+from benchmarks import propensity
+from benchmarks.records import read_lines
 from puforest import PUExtraTreesClassifier
 from puforest.datasets import group_propensity, linear_propensity, make_pu, score_propensity
 
