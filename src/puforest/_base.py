@@ -169,7 +169,6 @@ class PUClassifier(ModelMethodsMixin, ClassifierMixin, BaseEstimator):
             sample_weight=sample_weight,
             n_jobs=self._n_threads(),
             random_state=self.random_state,
-            stacklevel=5,  # the caller of fit
         )
         return self.prior_estimate_.value
 

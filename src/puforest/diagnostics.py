@@ -10,7 +10,6 @@ This is all that such data can show: fewer labels in a region may as well mean f
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +22,7 @@ from puforest import _validation as check
 from puforest._duplicate_rows import labeled_duplicates
 from puforest._matrix import matrix
 from puforest._sample import pu_sample
+from puforest._warnings import warn
 from puforest.forest import PURandomForestClassifier
 
 __all__ = ["ScarTest", "scar_test"]
@@ -245,11 +245,10 @@ def _some_rows(
 def _warn_of_copies(X: NDArray[Any], labeled: NDArray[np.bool_]) -> None:
     copies, n_labeled = labeled_duplicates(X, labeled), np.count_nonzero(labeled)
     if copies > n_labeled / 2:
-        warnings.warn(
+        warn(
             f"{copies} of the {n_labeled} labeled rows of X are among the unlabeled ones again. "
             "The p-value is then too large, and the test may see nothing: leave those unlabeled "
             "rows out and give scenario='single-training-set'.",
-            stacklevel=3,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
+from puforest._warnings import warn
 from puforest.metrics._docs import documented
 from puforest.metrics._metric import Judged, Metric, judged
 from puforest.metrics._reliability import reliability
@@ -55,7 +55,7 @@ def _value(rows: Judged, metric: Metric, **options: Any) -> float:
     """The metric for the legend; warns in the name of the caller's caller."""
     found = rows.estimate(metric, **options)
     if found.warning is not None:
-        warnings.warn(found.warning, stacklevel=3)
+        warn(found.warning)
     return metric.clip(found.value)
 
 

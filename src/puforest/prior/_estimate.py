@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from types import MappingProxyType
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from puforest import _validation as check
+from puforest._warnings import warn
 from puforest.prior._base import PriorEstimate, PriorEstimatedWarning, PriorEstimator
 from puforest.prior.bbe import BBE
 from puforest.prior.dedpul import DEDPUL
@@ -85,15 +85,13 @@ def missing_prior(
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None,
     random_state: Any,
-    stacklevel: int,
 ) -> PriorEstimate:
     """The prior for a fit with prior=None, with a warning that says so."""
     method = BBE(scenario=scenario, n_jobs=n_jobs, random_state=random_state)
     estimate = method.fit(X, y, sample_weight).estimate_
-    warnings.warn(
+    warn(
         f"prior=None: the share of positives is estimated as {estimate}. The classifier depends "
         "on it: compare it with what you know, or give prior= yourself.",
         PriorEstimatedWarning,
-        stacklevel=stacklevel,
     )
     return estimate

@@ -138,7 +138,6 @@ class PUNeuralClassifier(PUBaseline):
                 scenario=self.scenario,
                 n_jobs=self.n_jobs,
                 random_state=self.random_state,
-                stacklevel=5,  # the caller of fit
             )
             prior = self.prior_estimate_.value
         return table.astype(np.float32, copy=False), sample, prior
