@@ -1,6 +1,9 @@
 """Embedded data and PU samplers."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import polars.testing as polars_testing
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -84,6 +87,30 @@ def test_make_pu_says_which_rows_it_took(table):
         assert_array_equal(again[0], X_pu)
 
 
+@pytest.mark.parametrize("options", [{}, {"scenario": "single-training-set"}, {"prior": 0.2}])
+def test_make_pu_keeps_pandas_data_frames(options):
+    frame = pd.DataFrame(
+        {"size": np.arange(100.0), "kind": pd.Categorical(["a", "b"] * 50), "name": ["x"] * 100},
+        index=[f"row {i}" for i in range(100)],
+    )
+    taken, labeled, index = make_pu(
+        frame, np.repeat([0, 1], [60, 40]), **options, return_index=True, random_state=0
+    )
+    pd.testing.assert_frame_equal(taken, frame.iloc[index])
+    assert len(taken) == len(labeled)
+
+
+@pytest.mark.parametrize("options", [{}, {"scenario": "single-training-set"}, {"prior": 0.2}])
+def test_make_pu_keeps_polars_data_frames(options):
+    frame = pl.DataFrame({"size": np.arange(100, dtype=np.int8), "kind": ["a", None] * 50})
+    frame = frame.with_columns(pl.col("kind").cast(pl.Categorical))
+    taken, labeled, index = make_pu(
+        frame, np.repeat([0, 1], [60, 40]), **options, return_index=True, random_state=0
+    )
+    polars_testing.assert_frame_equal(taken, frame[index.tolist()])
+    assert len(taken) == len(labeled)
+
+
 def test_prior_shift_of_case_control_data(table):
     X, y = table
     _, labeled, index = make_pu(X, y, n_labeled=10, prior=0.2, return_index=True, random_state=0)
@@ -160,19 +187,19 @@ E = np.full(40, 0.5)
     ("change", "message"),
     [
         ({"prior": 1.2}, "prior must be a number between 0 and 1"),
-        ({"prior": 0.5, "n_labeled": 20}, r"prior=0\.5 among 0 rows needs 0 positives, and 0"),
-        ({"prior": 0.5, "n_unlabeled": 80}, "needs 40 positives, and 10 are left"),
-        ({"prior": 0.1, "n_unlabeled": 30}, "needs 27 negatives, and 20 are left"),
+        ({"prior": 0.5, "n_labeled": 20}, r"prior=0\.5 among 0 rows needs 0 positives, but 0"),
+        ({"prior": 0.5, "n_unlabeled": 80}, "needs 40 positives, but 10 are left"),
+        ({"prior": 0.1, "n_unlabeled": 30}, "needs 27 negatives, but 20 are left"),
         ({"n_unlabeled": 50}, "n_unlabeled=50 is more than the 40 rows"),
         ({"n_unlabeled": 0.5}, "n_unlabeled must be a whole number of at least 1, got 0.5"),
-        ({"n_unlabeled": 9, "scenario": "single-training-set"}, "n_unlabeled=9 goes with"),
-        ({"prior": 0.3, "propensity": E}, "prior and propensity together go with"),
+        ({"n_unlabeled": 9, "scenario": "single-training-set"}, "n_unlabeled=9 requires"),
+        ({"prior": 0.3, "propensity": E}, "prior and propensity together require"),
         ({"propensity": 3 * E}, "propensity must be above 0 and at most 1"),
         ({"propensity": E[1:]}, r"propensity must have the shape \(40,\)"),
         ({"propensity": 1e-9 * E}, "none of the 20 positives was drawn"),
         (
             {"propensity": np.where(np.arange(40) == 39, 1, 0.1), "n_labeled": 9},
-            "n_labeled=9 is too many .* would be 3.1. At most 2 can",
+            "n_labeled=9 is too large .* would be 3.1. At most 2 can",
         ),
     ],
 )

@@ -80,7 +80,7 @@ def test_group_propensity():
     [
         (lambda: group_propensity(["a", "b"], {"a": 0.5}), "no entry for the group 'b'"),
         (lambda: group_propensity(["a"], {"a": 0}), "above 0 and at most 1, got 0 for the group"),
-        (lambda: score_propensity([[1.0], [2.0]]), r"one number a row, got the shape \(2, 1\)"),
+        (lambda: score_propensity([[1.0], [2.0]]), r"one-dimensional, got the shape \(2, 1\)"),
         (lambda: score_propensity([1.0, 2.0], frequency=1.0), "frequency must be .* got 1.0"),
         (lambda: score_propensity([1.0], frequency=0.1, minimum=0.2), "between 0.2 and 1, got 0.1"),
         (lambda: score_propensity([1.0], minimum=0), "minimum must be a number between 0.0 and 1"),
