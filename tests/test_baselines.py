@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -29,7 +29,7 @@ CHECKED = [
     ElkanNotoClassifier(GaussianNB(), cv=2),
     # In the other scenario, labeled rows unlike all others would mean that no others are positive.
     ElkanNotoClassifier(GaussianNB(), cv=2, variant="weighted", scenario="single-training-set"),
-    SpyTwoStepClassifier(GaussianNB(), noise_share=0.5),
+    SpyTwoStepClassifier(GaussianNB(), noise_fraction=0.5),
 ]
 
 PRIOR = 0.4
@@ -303,22 +303,22 @@ def test_elkan_noto_refuses():
         (
             {"estimator": KNeighborsClassifier(), "variant": "weighted"},
             TypeError,
-            "takes no sample_weight, which variant='weighted' needs",
+            "does not support sample_weight, which variant='weighted' requires",
         ),
     ):
         with pytest.raises(error, match=words):
             ElkanNotoClassifier(**params).fit(X, labeled)
     constant = DecisionTreeClassifier(min_impurity_decrease=1, class_weight={0: 1, 1: 100})
-    with pytest.raises(ValueError, match="makes every unlabeled row a positive"):
+    with pytest.raises(ValueError, match="makes every unlabeled sample positive"):
         ElkanNotoClassifier(constant, variant="weighted", prior=0.9).fit(X, labeled)
     apart = labeled[:, None] + np.zeros((1, 2))
-    with pytest.raises(ValueError, match="no positives among the unlabeled rows"):
+    with pytest.raises(ValueError, match="no positives among the unlabeled samples"):
         ElkanNotoClassifier(DecisionTreeClassifier(), variant="weighted").fit(apart, labeled)
     classic = ElkanNotoClassifier(DecisionTreeClassifier()).fit(apart, labeled)
     assert_array_equal(classic.predict(apart), labeled)
     assert classic.prior_ == 0
     sure_of_none = DecisionTreeClassifier(max_leaf_nodes=2, random_state=0)
-    with pytest.raises(ValueError, match="label_frequency_ comes out as 0"):
+    with pytest.raises(ValueError, match="label_frequency_ is estimated as 0"):
         ElkanNotoClassifier(sure_of_none, cv=2).fit([[1], [2], [1], [2]], [1, 1, 0, 0])
 
 
@@ -351,7 +351,7 @@ def test_rounds_find_more_negatives_until_none_join():
 def test_more_noise_finds_more_negatives():
     X, labeled, _ = clouds("case-control")
     few, many = (
-        SpyTwoStepClassifier(LogisticRegression(), noise_share=s, random_state=0).fit(X, labeled)
+        SpyTwoStepClassifier(LogisticRegression(), noise_fraction=s, random_state=0).fit(X, labeled)
         for s in (0.02, 0.3)
     )
     assert few.reliable_negatives_.sum() < many.reliable_negatives_.sum()
@@ -360,22 +360,53 @@ def test_more_noise_finds_more_negatives():
 def test_spies_refuse():
     X, labeled, _ = clouds("case-control", n=400)
     for params, error, words in (
-        ({"estimator": DecisionTreeClassifier()}, ValueError, "fit its training rows exactly"),
-        ({"estimator": GaussianNB(), "spy_share": 0.999}, ValueError, "leaves none to learn from"),
-        ({"estimator": GaussianNB(), "spy_share": 1.5}, ValueError, "spy_share must be between"),
-        ({"estimator": GaussianNB(), "noise_share": 0}, ValueError, "noise_share must be between"),
+        ({"estimator": DecisionTreeClassifier()}, ValueError, "fit the training samples exactly"),
+        (
+            {"estimator": GaussianNB(), "spy_fraction": 0.999},
+            ValueError,
+            "leaves none to learn from",
+        ),
+        (
+            {"estimator": GaussianNB(), "spy_fraction": 1.5},
+            ValueError,
+            "spy_fraction must be between",
+        ),
+        (
+            {"estimator": GaussianNB(), "noise_fraction": 0},
+            ValueError,
+            "noise_fraction must be between",
+        ),
         ({"estimator": GaussianNB(), "max_iter": 0}, ValueError, "max_iter must be at least 1"),
         (
             {"estimator": KNeighborsClassifier(), "prior": 0.4},
             TypeError,
-            "takes no sample_weight, which prior=0.4 needs",
+            "does not support sample_weight, which prior=0.4 requires",
         ),
     ):
         with pytest.raises(error, match=words):
             SpyTwoStepClassifier(**params).fit(X, labeled)
 
 
-def test_they_are_judged_as_the_forests_are():
+@pytest.mark.parametrize("wrapper", [NaivePUClassifier, PUBaggingClassifier])
+def test_regressors_are_rejected(wrapper):
+    X, labeled, _ = clouds("case-control", n=100)
+    with pytest.raises(TypeError, match=r"estimator must be a classifier .* got LinearRegression"):
+        wrapper(LinearRegression()).fit(X, labeled)
+
+
+@pytest.mark.parametrize("name", WITH_PRIOR)
+def test_parameters_changed_after_the_fit_have_no_effect(name):
+    X, labeled, _ = clouds("case-control", n=400)
+    model = clone(WITH_PRIOR[name]).set_params(scenario="case-control").fit(X, labeled)
+    assert model.scenario_ == "case-control"
+    before = model.predict_proba(X)
+    changed = {"scenario": "single-training-set", "estimator": KNeighborsClassifier()}
+    if "variant" in model.get_params():
+        changed["variant"] = {"classic": "weighted", "weighted": "classic"}[model.variant]
+    assert_array_equal(model.set_params(**changed).predict_proba(X), before)
+
+
+def test_pu_scorers():
     X, labeled, _ = clouds("case-control")
     model = NaivePUClassifier(LogisticRegression(), prior=PRIOR)
     auc, accuracy = (
