@@ -1,8 +1,8 @@
-"""Tables and a chart out of the results of compare.py: medians, and ratios within the same run.
+"""Tables and a chart from the results of `benchmarks.compare`: medians, and their ratios.
 
     python -m benchmarks.report
 
-Only lines of one setup (machine, versions, build) are compared with each other: that of the last.
+Only records with the setup (machine, versions, build) of the last one are compared.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def title(workload: str) -> str:
 
 
 class Results:
-    """Medians of all rounds, by workload, number of trees, threads and contestant."""
+    """Medians over the rounds by workload, number of trees, threads and contestant."""
 
     def __init__(self, records: list[dict[str, Any]]) -> None:
         if not records:
@@ -58,7 +58,7 @@ class Results:
         for r in self.records:
             groups[r["workload"], r["trees"], r["threads"], r["contestant"]].append(r)
         self.rows = {key: row for key, runs in groups.items() if (row := self._row(runs))}
-        # Ratios are told of the size of forest that was measured most.
+        # Ratios are reported for the number of trees that was measured most often.
         self.trees = Counter(r["trees"] for r in self.records).most_common(1)[0][0]
         self.threads = sorted({threads for _, _, threads, _ in self.rows})
         self.workloads = list(dict.fromkeys(workload for workload, *_ in self.rows))
@@ -93,15 +93,15 @@ class Results:
         theirs: str,
         trees: int | None = None,
     ) -> float | None:
-        """How many times faster ours is."""
+        """Speedup of ours over theirs."""
         a = self.get(workload, threads, ours, measure, trees)
         b = self.get(workload, threads, theirs, measure, trees)
         return b / a if a and b else None
 
     def common_trees(self, workload: str, ours: str, theirs: str) -> int:
-        """Number of trees that both were measured with on one thread: the usual one, if they were.
+        """Number of trees that both were measured with on one thread.
 
-        A slow one may have been given fewer.
+        This is the usual number unless one of them is slow and was measured with fewer trees.
         """
         both = [
             {t for w, t, n, who in self.rows if (w, n, who) == (workload, 1, name)}
@@ -111,7 +111,7 @@ class Results:
         return self.trees if self.trees in shared or not shared else max(shared)
 
     def scaling(self, workload: str, contestant: str) -> float | None:
-        """How many times faster the fit is on all threads than on one."""
+        """Speedup of the fit on all threads over one thread."""
         one = self.get(workload, 1, contestant, "fit")
         every = self.get(workload, self.threads[-1], contestant, "fit")
         return one / every if self.threads[-1] > 1 and one and every else None
@@ -119,7 +119,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Target:
-    """`kind`: "faster" than `theirs` by `wanted`; "threads" against one; "at most" `wanted`."""
+    """`kind` is "faster" (speedup over `theirs`), "threads" (over one thread) or "at most"."""
 
     what: str
     workload: str
@@ -167,7 +167,7 @@ def targets() -> list[Target]:
         *found,
         Target("peak memory of the fit / X", "mnist", "memory_over_x", ET, "", 0.6, "at most"),
         Target("peak memory of the fit / X", "mnist", "memory_over_x", PU, "", 0.6, "at most"),
-        Target("bytes a node / theirs", "mnist", "bytes_per_node", ET, SK_ET, 0.5, "at most"),
+        Target("bytes per node / theirs", "mnist", "bytes_per_node", ET, SK_ET, 0.5, "at most"),
     ]
 
 
@@ -179,7 +179,7 @@ def target_table(results: Results) -> str:
         cells = [t.verdict(results, n) * a for n, a in zip(results.threads, apply, strict=True)]
         rows.append([title(t.workload), t.what, t.ours, t.theirs, wanted, *cells])
     columns = [plural(n, "thread") for n in results.threads]
-    return markdown(["data", "what", "who", "against", "target", *columns], rows)
+    return markdown(["data", "measure", "contestant", "compared with", "target", *columns], rows)
 
 
 def number(value: float | None, digits: int, scale: float = 1) -> str:
@@ -187,7 +187,7 @@ def number(value: float | None, digits: int, scale: float = 1) -> str:
 
 
 def table(results: Results, workload: str, trees: int, threads: int, task: str) -> str:
-    """All contestants of a task, the fastest fit first."""
+    """Table of all contestants of a task, the fastest fit first."""
     rows = {
         who: row
         for (w, t, n, who), row in results.rows.items()
@@ -205,7 +205,7 @@ def table(results: Results, workload: str, trees: int, threads: int, task: str) 
     lines = []
     for who, row in sorted(rows.items(), key=lambda item: item[1]["fit"]):
         name = who + (" (fell back to scikit-learn)" if row["fallback"] else "")
-        # A thread more than allowed would show as a second of processor time in each second.
+        # An extra thread shows as one more second of CPU time per second.
         busy = row["fit_cpu"] and row["fit_cpu"] / row["fit"]
         name += f" (used {busy:.1f} cores)" if busy and busy > threads + 0.2 else ""
         lines.append(
@@ -245,9 +245,9 @@ def table(results: Results, workload: str, trees: int, threads: int, task: str) 
 
 
 def page(results: Results) -> str:
-    """All that was measured."""
+    """Page with all measurements."""
     parts = [
-        "# puforest beside others, in one run",
+        "# puforest compared with alternatives",
         describe_setup(results.records[0]) + ".",
         "## Targets",
         target_table(results),
@@ -258,7 +258,7 @@ def page(results: Results) -> str:
     return "\n\n".join([*parts, *(table(results, *group) for group in order)]) + "\n"
 
 
-# What is compared with what in the README and in the chart.
+# Comparisons in the README and in the chart.
 COMPARED = [
     ("fit", ET, SK_ET),
     ("fit", ET, IX_ET),
@@ -277,7 +277,7 @@ PLAIN_FITS = [("fit", ET, SK_ET), ("fit", PU, SK_PU)]
 
 
 def summary(results: Results) -> str:
-    """The part of the README: everything on the first workload, plain fits on the others."""
+    """Section of the README: all comparisons on the first workload, fits on the others."""
     rows = []
     for i, workload in enumerate(results.workloads):
         for measure, ours, theirs in COMPARED:
@@ -299,19 +299,18 @@ def summary(results: Results) -> str:
     missing += [who for who in (RF, IX_ET, IX_RF, PULEARN, AUTHORS) if who not in everybody]
     rounds = min(row["rounds"] for row in results.rows.values())
     parts = [
-        f"How many times faster, on one thread, with {plural(results.trees, 'tree')} each where "
-        "nothing else is said; ratios "
-        f"of medians of {plural(rounds, 'round')} in which all took turns. PN is ordinary "
-        'supervised learning; "P against U" takes unlabeled rows for negatives.',
-        markdown(["what", "against", "ratio", "accuracy, %: ours / theirs"], rows)
+        f"Speedup on one thread with {plural(results.trees, 'tree')}, unless noted otherwise: "
+        f"ratios of medians over {plural(rounds, 'round')}. PN is ordinary supervised learning; "
+        '"P against U" treats unlabeled rows as negatives.',
+        markdown(["task", "compared with", "speedup", "accuracy, %: ours / theirs"], rows)
         if rows
         else f"On one thread: {NOT_MEASURED}.",
         f"{describe_setup(results.records[0])}."
         + (f" Not measured: {'; '.join(missing)}." if missing else ""),
-        "![How many times faster than others](benchmarks/results/speed.svg)",
-        "All numbers are in [benchmarks/results/compare.md](benchmarks/results/compare.md), each "
-        "round in [compare.jsonl](benchmarks/results/compare.jsonl); `make bench DATA=folder` "
-        "repeats them, as [benchmarks/README.md](benchmarks/README.md) explains.",
+        "![Speedup over alternatives](benchmarks/results/speed.svg)",
+        "All results are in [benchmarks/results/compare.md](benchmarks/results/compare.md), the "
+        "raw data in [compare.jsonl](benchmarks/results/compare.jsonl). Reproduce them with "
+        "`make bench DATA=folder`; see [benchmarks/README.md](benchmarks/README.md).",
     ]
     return "\n\n".join(parts)
 
@@ -319,7 +318,7 @@ def summary(results: Results) -> str:
 def between_markers(text: str, part: str) -> str:
     begin, end = MARKERS
     if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
-        raise SystemExit(f"the page needs one {begin} and one {end} after it")
+        raise SystemExit(f"the page needs one {begin}, followed by one {end}")
     before, after = text.split(begin)[0], text.split(end)[1]
     return f"{before}{begin}\n{part}\n{end}{after}"
 
@@ -338,26 +337,28 @@ def panels(results: Results) -> dict[str, Rows]:
         }
         name = ours.removeprefix("puforest ").removesuffix(" = 10 n_p")
         heading = MEASURES[measure][0].upper() + MEASURES[measure][1:]
-        found.setdefault(heading, []).append((f"{name}\nagainst {theirs}", ratios))
+        found.setdefault(heading, []).append((f"{name}\nvs. {theirs}", ratios))
     return found
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path, nargs="?", default=RESULTS / "compare.jsonl")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of compare.md and chart")
+    parser.add_argument(
+        "--out", type=Path, default=RESULTS, help="folder for compare.md and the chart"
+    )
     parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
     args = parser.parse_args(arguments)
     results = Results(read_lines(args.results))
     readme = between_markers(args.readme.read_text(), summary(results))
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "compare.md").write_text(page(results))
-    note = f"times faster than the other; one thread, {plural(results.trees, 'tree')} or fewer"
+    note = f"speedup; one thread, {plural(results.trees, 'tree')} or fewer"
     speed_chart(panels(results), note, args.out / "speed.svg")
     args.readme.write_text(readme)
     print(target_table(results))
     if results.left_out:
-        print(f"{results.left_out} lines of other setups left out", file=sys.stderr)
+        print(f"{results.left_out} records of other setups omitted", file=sys.stderr)
 
 
 if __name__ == "__main__":
