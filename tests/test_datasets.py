@@ -1,4 +1,4 @@
-"""Embedded data and PU samplers."""
+"""The mushrooms, and make_pu."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ def test_mushrooms():
     assert bunch.target.sum() == 4208
     assert len(set(bunch.feature_names)) == 112
     assert "stalk-root=?" not in bunch.feature_names
-    # One-hot: the 21 columns each name one category a row.
+    # One-hot encoding: each of the 21 columns has one category per row.
     assert_array_equal(bunch.data.sum(axis=1), 21)
     no_odor = bunch.data[:, bunch.feature_names.index("odor=n")] == 1
     assert bunch.target[no_odor].mean() > 0.9
@@ -54,13 +54,13 @@ def test_make_pu_single_training_set():
         ({"y": np.zeros(40)}, "only one class"),
     ],
 )
-def test_make_pu_refuses(change, message):
+def test_make_pu_invalid_input(change, message):
     given = {"X": np.arange(40)[:, None], "y": np.repeat([-1, 1], 20)} | change
     with pytest.raises((ValueError, TypeError), match=message):
         make_pu(**given)
 
 
-def shares(y, labeled, index):
+def priors(y, labeled, index):
     return y[index].mean(), y[index][labeled == 0].mean()
 
 
@@ -70,7 +70,7 @@ def table():
     return np.arange(100)[:, None], y
 
 
-def test_make_pu_says_which_rows_it_took(table):
+def test_make_pu_returns_the_index(table):
     X, y = table
     for options in (
         {},
@@ -114,11 +114,11 @@ def test_make_pu_keeps_polars_data_frames(options):
 def test_prior_shift_of_case_control_data(table):
     X, y = table
     _, labeled, index = make_pu(X, y, n_labeled=10, prior=0.2, return_index=True, random_state=0)
-    # All 60 negatives and the 15 positives that make a fifth.
+    # All 60 negatives, and 15 positives, a fifth of the rows.
     assert_array_equal(np.bincount(labeled), [75, 10])
-    assert shares(y, labeled, index)[1] == 0.2
+    assert priors(y, labeled, index)[1] == 0.2
     assert len(np.unique(index)) == 85
-    # More positives than there are: then negatives are left out.
+    # Too few positives: then negatives are dropped.
     _, labeled, index = make_pu(X, y, n_labeled=10, prior=0.75, return_index=True, random_state=0)
     assert_array_equal(np.bincount(y[index][labeled == 0]), [10, 30])
     few = make_pu(X, y, n_labeled=10, prior=0.2, n_unlabeled=50, return_index=True, random_state=0)
@@ -143,7 +143,7 @@ def test_number_of_unlabeled_rows(table):
     assert len(np.unique(index[labeled == 0])) == 30
 
 
-def test_propensities_as_they_are(table):
+def test_propensities(table):
     X, y = table
     e = np.where(np.arange(100) % 2, 0.9, 0.1)
     counts = np.zeros(100)
@@ -155,8 +155,8 @@ def test_propensities_as_they_are(table):
 
 
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
-def test_propensities_in_proportion(table, scenario):
-    """The number is as given, and each is labeled by its share: 20 e / sum(e)."""
+def test_propensities_with_a_number_of_labels(table, scenario):
+    """As many rows as requested are labeled, with probabilities 20 e / sum(e)."""
     X, y = table
     e = np.linspace(0.1, 0.3, 100)
     expected = 20 * e[y == 1] / e[y == 1].sum()
@@ -172,7 +172,7 @@ def test_propensities_in_proportion(table, scenario):
     assert np.corrcoef(counts[y == 1], expected)[0, 1] > 0.7
 
 
-def test_equal_propensities_may_label_all(table):
+def test_equal_propensities_can_label_all_positives(table):
     X, y = table
     *_, labeled = make_pu(
         X, y, n_labeled=40, propensity=np.full(100, 0.3), scenario="single-training-set"
@@ -203,7 +203,7 @@ E = np.full(40, 0.5)
         ),
     ],
 )
-def test_make_pu_refuses_draws_that_cannot_be(change, message):
+def test_make_pu_impossible_draws(change, message):
     given = {"X": np.arange(40)[:, None], "y": np.repeat([-1, 1], 20), "random_state": 0}
     with pytest.raises((TypeError, ValueError), match=message):
         make_pu(**given | change)

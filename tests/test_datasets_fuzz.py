@@ -1,4 +1,4 @@
-"""Damaged files of data sets: a ValueError that names the file, never anything else."""
+"""Damaged files of data sets raise a ValueError that names the file."""
 
 import bz2
 import gzip
@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 
 
 def load_with(folder, path, content):
-    """Load the data set with this content in place of one of its files."""
+    """Load the data set with one of its files replaced."""
     name = SETS[path]
     options = {"sample": True} if "sample" in path else OPTIONS.get(name, {})
     (folder / path).write_bytes(content)
@@ -74,14 +74,14 @@ def test_empty_files(folder, path):
 
 
 @pytest.mark.parametrize("path", SETS)
-def test_files_cut_anywhere(folder, path):
+def test_truncated_files(folder, path):
     content = FILES[path]
     for end in np.linspace(1, len(content) - 3, 40).astype(int).tolist():
         assert_refused(folder, path, content[:end])
 
 
 @pytest.mark.parametrize("path", sorted(SETS.keys() - {"20news/20news_glove_4.npz"}))
-def test_a_row_too_few_or_too_many(folder, path):
+def test_wrong_number_of_rows(folder, path):
     content = unpack(path)
     if "idx" in path:
         size = 784 if "idx3" in path else 1
@@ -138,13 +138,13 @@ EPSILON, SAMPLE = "epsilon/epsilon_normalized.bz2", "epsilon/epsilon_sample_test
         (SAMPLE, b"-1 1:0.5", b"-1,1 1:0.5", ""),
     ],
 )
-def test_chosen_damage(folder, path, old, new, message):
+def test_specific_damage(folder, path, old, new, message):
     content = unpack(path)
     assert content.count(old) >= 1
     assert_refused(folder, path, pack(path, content.replace(old, new, 1)), message)
 
 
-def test_a_class_that_is_none_of_ten(folder):
+def test_unknown_class(folder):
     assert_refused(folder, BATCH, b"\x0a" + FILES[BATCH][1:], "it has the class 10")
     assert_refused(folder, BATCH, FILES[BATCH] + b"\x00", "its last row has 1 bytes")
 
@@ -153,7 +153,7 @@ def test_a_class_that_is_none_of_ten(folder):
 
 
 def with_array(name, content):
-    """The .npz file with other bytes as one of its arrays; None leaves it out."""
+    """The .npz file with one of its arrays replaced, or removed if None."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(FILES[NEWS])) as old, zipfile.ZipFile(out, "w") as new:
         for member in old.namelist():
@@ -173,7 +173,7 @@ def header(text):
     return b"\x93NUMPY\x01\x00" + (len(text) + 1).to_bytes(2, "little") + text.encode() + b"\n"
 
 
-def test_arrays_in_other_orders_and_types(folder):
+def test_arrays_with_other_orders_and_dtypes(folder):
     X = np.arange(12.0).reshape(3, 4)
     for array in (np.asfortranarray(X), X.astype(">f8"), X.astype("f2")):
         bunch = load_with(folder, NEWS, with_array("X_train", npy(array)))
@@ -260,7 +260,7 @@ HUGE = (2**32 - 1).to_bytes(4, "big")
     ],
     ids=lambda given: given if isinstance(given, str) else f"{len(given)} bytes",
 )
-def test_little_memory_for_large_promises(folder, monkeypatch, path, content):
+def test_headers_do_not_allocate_memory(folder, monkeypatch, path, content):
     monkeypatch.setattr(_read, "LIMIT", 8 * MIB)
     tracemalloc.start()
     try:
@@ -270,7 +270,7 @@ def test_little_memory_for_large_promises(folder, monkeypatch, path, content):
         tracemalloc.stop()
 
 
-def test_limit_is_above_all_published_files():
+def test_limit_exceeds_all_published_files():
     assert _read.LIMIT > 75_169_317  # Covertype
     assert epsilon.LONGEST_LINE > 40_000  # a line of epsilon has about 30 kB
 
@@ -279,7 +279,7 @@ def test_limit_is_above_all_published_files():
 
 
 def mutations(content):
-    """The content with some bytes changed, left out, repeated or put in."""
+    """The content with some bytes changed, removed, repeated or inserted."""
     end = len(content)
     piece = st.binary(max_size=4) | st.sampled_from(
         [b"\n", b",", b":", b" ", b"-", b"e9", b"nan", b"#", b'"', b"\xff\xff\xff\xff", b"\x00"]

@@ -1,4 +1,4 @@
-"""The data sets of the paper: files as published, and small files of the same layout."""
+"""The data sets of the paper: published files, and small files with the same format."""
 
 import sys
 
@@ -132,7 +132,7 @@ def test_small_files(small, name):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_training_and_test_rows_are_all_rows(small, name):
+def test_all_rows_are_training_and_test_rows(small, name):
     whole, train, test = (
         load(name, subset=s, data_home=small, **OPTIONS.get(name, {}))
         for s in ("all", "train", "test")
@@ -167,13 +167,13 @@ def test_cells_of_small_files(small):
         )
 
 
-def test_rows_are_read_in_blocks(small, monkeypatch):
+def test_reading_in_blocks(small, monkeypatch):
     whole = load_epsilon(subset="train", data_home=small).data
     monkeypatch.setattr(epsilon, "BLOCK", 1)
     assert_array_equal(load_epsilon(subset="train", data_home=small).data, whole)
 
 
-def test_where_the_folder_is(small, tmp_path, monkeypatch):
+def test_data_folder(small, tmp_path, monkeypatch):
     monkeypatch.setenv("PUFOREST_DATA", str(small))
     assert len(load_covtype().data) == 6
     with pytest.raises(FileNotFoundError, match="is not in the data folder"):
@@ -213,7 +213,7 @@ def test_without_pooch(small, monkeypatch):
         ("CIFAR10", {}, r"Did you mean 'cifar-10'\?"),
     ],
 )
-def test_refuses(small, name, change, message):
+def test_invalid_parameters(small, name, change, message):
     with pytest.raises((ValueError, TypeError), match=message):
         load(name, data_home=small, **OPTIONS.get(name, {}) | change)
 
@@ -241,7 +241,7 @@ def test_missing_files_come_with_instructions(tmp_path, name, message):
 # By name
 
 
-def test_all_seven_have_names():
+def test_names():
     names = {"mushrooms", "20news", "covtype", "epsilon", "mnist", "cifar-10", "unsw-nb15"}
     assert names <= set(DATASETS)
     assert all(dataset.name == name for name, dataset in DATASETS.items())
@@ -251,14 +251,14 @@ def test_all_seven_have_names():
     assert load_mushrooms().differs == ""
 
 
-def test_a_fifth_of_each_class_is_for_testing():
+def test_split_of_data_sets_without_an_official_one():
     parts = {s: load("mushrooms", subset=s) for s in ("train", "test", "all")}
     n = {subset: np.bincount(bunch.target) for subset, bunch in parts.items()}
     assert_array_equal(n["all"], n["train"] + n["test"])
     assert_array_equal(n["test"], np.round(n["all"] / 5))
 
 
-def test_own_data():
+def test_register():
     def loader(n=20):
         return Bunch(data=np.arange(n)[:, None], target=np.arange(n) % 2)
 
@@ -299,7 +299,7 @@ def test_average_vectors(tmp_path):
         ("the 1 2\nthe 1 2\n", "a repeated word"),
     ],
 )
-def test_average_vectors_refuses(tmp_path, text, message):
+def test_damaged_word_vectors(tmp_path, text, message):
     path = tmp_path / "vectors.txt"
     path.write_text(text)
     with pytest.raises(ValueError, match=rf"vectors\.txt is damaged.*{message}"):
