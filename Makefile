@@ -1,4 +1,4 @@
-# Every command of the README. Each sets up what it needs in .venv first.
+# All commands of the README. Each one first installs what it requires into .venv.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,7 +20,7 @@ test: lint test-core test-python
 test-python: $(VENV)/installed-dev
 	$(PYTEST) --cov --cov-report=term
 
-# The C++ tests plain, under AddressSanitizer and UBSan, and under ThreadSanitizer.
+# The C++ tests, built normally, with AddressSanitizer and UBSan, and with ThreadSanitizer.
 test-core: build/core/plain/passed build/core/address,undefined/passed build/core/thread/passed
 
 build/core/%/passed: $(CPP) CMakeLists.txt $(VENV)/tools
@@ -43,8 +43,8 @@ format: $(VENV)/tools
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CPP)
 
-# Lines and branches of the package and of the core that the Python and C++ tests reach. The tests
-# of limits are left out: with counters in every branch they take many minutes.
+# Line and branch coverage of the package and of the core by the Python and C++ tests, without the
+# tests of limits, which take many minutes with coverage.
 coverage: $(VENV)/installed-dev
 	rm -rf build/coverage
 	$(PIP) install --no-build-isolation --no-deps --target build/coverage/site \
@@ -57,59 +57,59 @@ coverage: $(VENV)/installed-dev
 	cd build/coverage && ../../$(BIN)/gcovr --root ../.. --filter ../../core/src --filter ../../core/include \
 	  --exclude-throw-branches --merge-lines --print-summary .
 
-# Damage 100,000 files of all kinds and read them; those that fail are kept in build/fuzz.
-# ARGS="--files 5000 --kind csv --seed 1" does less, --start goes on where an earlier run stopped.
+# Corrupt 100,000 files of all formats and read them; files that fail are kept in build/fuzz. For a
+# shorter run, use ARGS="--files 5000 --kind csv --seed 1"; --start resumes an earlier run.
 fuzz: $(VENV)/installed-dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
 
-# Stop commands at 200 random moments, and let disks and memory run out at as many points each.
+# Interrupt commands at 200 random moments, and exhaust disk space and memory at as many points.
 attack: $(VENV)/installed-dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz.interrupts
 	PYTHONPATH=tests $(BIN)/python -m fuzz.exhaustion
 
-# The paper's tables and figures again, beside its numbers; ARGS="--only tree_methods" runs one of
-# them. Goes on where an earlier run stopped.
+# Reproduce the paper's tables and figures, or one of them with ARGS="--only tree_methods". Resumes
+# an interrupted run.
 DATA ?= $(PUFOREST_DATA)
 reproduce: $(VENV)/installed-experiments
-	$(BIN)/python experiments/reproduce.py $(if $(DATA),--data "$(DATA)") $(ARGS)
+	$(BIN)/python -m experiments.reproduce $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-# Methods over data sets, scenarios and numbers of labeled rows.
+# Compare methods over data sets, scenarios and numbers of labeled samples.
 leaderboard: $(VENV)/installed-experiments
-	$(BIN)/python experiments/leaderboard.py $(if $(DATA),--data "$(DATA)") $(ARGS)
+	$(BIN)/python -m experiments.leaderboard $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-# puforest beside others, taking turns; DATA is the folder of the published data sets. Goes on where
-# an earlier run stopped. ARGS go to the script.
+# Compare the speed of puforest with alternatives; DATA is the folder of the published data sets, and
+# ARGS are passed to the script. Resumes an interrupted run.
 bench: $(VENV)/installed-bench
-	$(BIN)/python benchmarks/compare.py $(if $(DATA),--data "$(DATA)") $(ARGS)
-	$(BIN)/python benchmarks/report.py
+	$(BIN)/python -m benchmarks.compare $(if $(DATA),--data "$(DATA)") $(ARGS)
+	$(BIN)/python -m benchmarks.report
 
-# Tables, chart and the README's part out of the results that are there.
+# Write the tables, the chart and the section of the README from the stored results.
 bench-report: $(VENV)/installed-bench
-	$(BIN)/python benchmarks/report.py $(ARGS)
+	$(BIN)/python -m benchmarks.report $(ARGS)
 
-# How time and memory grow with the number of rows.
+# Measure the growth of time and memory with the number of rows.
 bench-scale: $(VENV)/installed-bench
-	$(BIN)/python benchmarks/scale.py $(ARGS)
+	$(BIN)/python -m benchmarks.scale $(ARGS)
 
-# Estimates of the prior, calibrated probabilities and propensities, beside the truth.
+# Evaluate prior estimates, calibrated probabilities and known propensities.
 bench-prior bench-calibration bench-propensity: bench-%: $(VENV)/installed-bench
-	$(BIN)/python benchmarks/$*.py $(if $(DATA),--data "$(DATA)") $(ARGS)
+	$(BIN)/python -m benchmarks.$* $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-# Instructions of fixed cases, added to their history; needs valgrind.
+# Count the instructions of fixed cases, and append them to the history; requires valgrind.
 bench-track: $(VENV)/installed-bench
-	$(BIN)/python benchmarks/track.py $(ARGS)
+	$(BIN)/python -m benchmarks.track $(ARGS)
 
 $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade pip
 	touch $@
 
-# As a user installs it: needs a compiler, brings everything else.
+# Install the package as users do, which requires a compiler.
 $(VENV)/installed: $(VENV)/pip pyproject.toml $(CORE) $(PACKAGE)
 	$(PIP) install '.[cli]'
 	touch $@
 
-# With those that it is compared with.
+# Install the packages that it is compared with.
 $(VENV)/installed-bench: $(VENV)/installed
 	$(PIP) install --group bench
 	touch $@
@@ -122,7 +122,7 @@ $(VENV)/tools: $(VENV)/pip pyproject.toml
 	$(PIP) install --group dev
 	touch $@
 
-# The same package, built in build/python, so that the next build compiles only what changed.
+# Install the package from build/python, so that the next build only compiles what changed.
 $(VENV)/installed-dev: $(VENV)/tools pyproject.toml $(CORE) $(PACKAGE)
 	$(PIP) install --no-build-isolation -Cbuild-dir=build/python .
 	touch $@

@@ -1,10 +1,10 @@
-"""How far probabilities are from the truth, before and after calibration on PU data.
+"""Calibration errors of probabilities before and after calibration on PU data.
 
-Labeled rows are drawn from the training positives and taken away from them; the unlabeled rows
-are thinned so that their share of positives is the prior that the estimators are told. Errors are
-measured on test rows with their true classes.
+Labeled samples are drawn from the training positives and removed from them; the unlabeled samples
+are subsampled so that their fraction of positives is the prior that the estimators are given.
+Errors are measured on test samples with their true classes.
 
-    python benchmarks/calibration.py --data folder
+    python -m benchmarks.calibration --data folder
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import RESULTS, append_line, described, machine, markdown, read_lines, several
-from workloads import Workload, load
 
+from benchmarks.machine import setup
+from benchmarks.records import RESULTS, append_line, describe_setup, markdown, plural, read_lines
+from benchmarks.workloads import Workload, load
 from puforest import PUExtraTreesClassifier, PURandomForestClassifier
 from puforest.calibration import PUCalibratedClassifier
 
@@ -28,21 +29,21 @@ BINS = 15
 def separate_samples(
     workload: Workload, n_unlabeled: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Labeled positives and, without them, a sample of the population: rows and labels."""
+    """Draw labeled positives and, disjoint from them, a sample of the population."""
     rng = np.random.default_rng(seed)
     positives, negatives = (rng.permutation(np.flatnonzero(workload.y == c)) for c in (1, 0))
     labeled, rest = np.split(positives, [workload.n_labeled])
     prior = workload.prior
     n = int(min(n_unlabeled, len(rest) / prior, len(negatives) / (1 - prior)))
-    among = round(n * prior)
-    rows = np.concatenate([labeled, rest[:among], negatives[: n - among]])
+    n_positive = round(n * prior)
+    rows = np.concatenate([labeled, rest[:n_positive], negatives[: n - n_positive]])
     return workload.X[rows], np.repeat([1, 0], [len(labeled), n])
 
 
 def calibration_error(probability: np.ndarray, y: np.ndarray) -> float:
-    """Expected calibration error over bins with the same number of rows.
+    """Expected calibration error over bins with the same number of samples.
 
-    Rows of equal probability keep their order, which must not tell anything about their class.
+    Samples with equal probability keep their order, which must not depend on their class.
     """
     bins = np.array_split(np.argsort(probability, kind="stable"), BINS)
     gaps = [len(b) * abs(probability[b].mean() - y[b].mean()) for b in bins]
@@ -52,7 +53,7 @@ def calibration_error(probability: np.ndarray, y: np.ndarray) -> float:
 def models(
     forest: Any, X: np.ndarray, labeled: np.ndarray, folds: int
 ) -> Iterator[tuple[str, str, Any]]:
-    """Method, where its scores come from, and the fitted classifier."""
+    """Yield the method, the source of its scores, and the fitted classifier."""
     for cv in ("oob", folds):
         for method in ("sigmoid", "isotonic"):
             model = PUCalibratedClassifier(forest, method=method, cv=cv).fit(X, labeled)
@@ -107,7 +108,7 @@ def page(records: list[dict[str, Any]]) -> str:
         brier, accuracy = (np.mean([r[k] for r in group]) for k in ("brier", "accuracy"))
         figures = [f"{errors.mean():.3f}", ", ".join(f"{e:.3f}" for e in errors)]
         rows.append([*name, *figures, f"{brier:.4f}", f"{100 * accuracy:.1f}"])
-    header = ["data", "forest", "calibration", "scores", "calibration error", "of each draw"]
+    header = ["data", "forest", "calibration", "scores", "calibration error", "per draw"]
     header += ["Brier score", "accuracy, %"]
     sizes = {r["workload"]: r for r in records}
     data = "; ".join(
@@ -117,10 +118,10 @@ def page(records: list[dict[str, Any]]) -> str:
     )
     parts = [
         "# Calibration",
-        f"{described(records[0])}. Expected calibration error in {BINS} bins of equal mass against "
-        f"the true classes of test rows; means of {several(len(errors), 'draw')}. Case-control "
-        f"data without copies, the true prior given. {data}. "
-        f"{several(records[0]['trees'], 'tree')}, soft voting, leaves of at least 5 rows.",
+        f"{describe_setup(records[0])}. Expected calibration error in {BINS} bins of equal mass, "
+        f"computed from the true classes of the test rows; means of {plural(len(errors), 'draw')}. "
+        f"Case-control data without duplicates, with the true prior. {data}. "
+        f"{plural(records[0]['trees'], 'tree')}, soft voting, at least 5 rows per leaf.",
         markdown(header, rows),
     ]
     return "\n\n".join(parts) + "\n"
@@ -128,15 +129,17 @@ def page(records: list[dict[str, Any]]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="folder of the published data sets")
+    parser.add_argument("--data", type=Path, help="folder with the published data sets")
     parser.add_argument("--workloads", nargs="+", default=["mnist", "covtype"])
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--unlabeled", type=int, default=100_000, help="no more than these")
-    parser.add_argument("--max-unlabeled", type=int, default=10_000, help="those a tree sees")
+    parser.add_argument(
+        "--unlabeled", type=int, default=100_000, help="maximum number of unlabeled rows"
+    )
+    parser.add_argument("--max-unlabeled", type=int, default=10_000, help="unlabeled rows per tree")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     args = parser.parse_args(arguments)
     out = args.out / "calibration.jsonl"
     out.unlink(missing_ok=True)
@@ -144,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         workload = load(name, args.data)
         for draw in range(args.draws):
             for record in measure(workload, args, draw):
-                append_line(out, record | machine())
+                append_line(out, record | setup())
                 what = f"{name} {record['forest']} {record['method']} {record['scores']}"
                 print(f"{what}: {record['calibration_error']:.4f}", flush=True)
     (args.out / "calibration.md").write_text(page(read_lines(out)))

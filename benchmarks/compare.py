@@ -1,10 +1,10 @@
-"""Fit and predict times of puforest and of what people use instead, in one run.
+"""Fit and prediction times of puforest and of alternatives, measured in one run.
 
-Contestants take turns, round by round, so that a noisy machine disturbs all alike; medians over
-the rounds are what counts, and ratios between them. Every round is appended to a file of JSON
-lines at once: run the same command again after an interruption, and it goes on where it was.
+Contestants take turns in each round, so that other load on the machine affects all of them; the
+results are medians over the rounds, and their ratios. Every round is appended to a file of JSON
+lines immediately: run the same command again after an interruption to resume.
 
-    python benchmarks/compare.py --data FOLDER
+    python -m benchmarks.compare --data FOLDER
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import argparse
 import gc
 import pickle
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -21,19 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from contestants import Contestant, Setting, contestants, listening
-from machine import (
-    RESULTS,
-    append_line,
-    cores,
-    forget_peak,
-    machine,
-    node_count,
-    read_lines,
-    setup_of,
-    status,
-)
-from workloads import PUBLISHED, Workload, load
+
+from benchmarks.contestants import Contestant, Setting, contestants, listening
+from benchmarks.machine import cores, memory, reset_peak_memory, run_module, setup
+from benchmarks.records import RESULTS, append_line, node_count, read_lines, setup_key
+from benchmarks.workloads import PUBLISHED, Workload, load
 
 BATCH = 10_000
 SINGLE_ROWS = 100
@@ -45,7 +36,7 @@ def setting(workload: Workload, trees: int, threads: int, seed: int) -> Setting:
 
 
 def quality(predicted: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    """Accuracy, and two measures that do not reward the larger class."""
+    """Accuracy, and two measures that do not favor the larger class."""
     hit, miss = ((predicted == 1) & (truth == 1)).sum(), ((predicted == 0) & (truth == 1)).sum()
     false, rest = ((predicted == 1) & (truth == 0)).sum(), ((predicted == 0) & (truth == 0)).sum()
     return {
@@ -56,7 +47,7 @@ def quality(predicted: np.ndarray, truth: np.ndarray) -> dict[str, float]:
 
 
 class Counter:
-    """A file that only counts: pickles of large forests need not fit in memory."""
+    """A file that only counts bytes, for pickles that do not fit in memory."""
 
     size = 0
 
@@ -66,7 +57,7 @@ class Counter:
 
 
 def model_size(model: Any) -> dict[str, Any]:
-    """Nodes, and pickled bytes for each. Pickles first: looking at nodes may fill caches."""
+    """Number of nodes, and pickled bytes per node. Pickles first: counting may fill caches."""
     counter = Counter()
     pickle.dump(model, counter)
     nodes = node_count(model)
@@ -79,8 +70,8 @@ def one_round(
     rows: tuple[np.ndarray, np.ndarray],
     workload: Workload,
 ) -> dict[str, Any]:
-    """Times in seconds, and the quality that goes with them."""
-    seed = key["round"]  # another one each round, the same for all contestants
+    """Measure times in seconds, and the quality of the predictions."""
+    seed = key["round"]  # differs between rounds, the same for all contestants
     model = contestant.make(setting(workload, key["trees"], key["threads"], seed))
     X_test, y_test = workload.X_test[:BATCH], workload.y_test[:BATCH]
     gc.collect()
@@ -88,7 +79,7 @@ def one_round(
         cpu, started = time.process_time(), time.perf_counter()
         model.fit(*rows)
         fit, fit_cpu = time.perf_counter() - started, time.process_time() - cpu
-        model.predict(X_test[:10])  # whatever is set up on first use
+        model.predict(X_test[:10])  # anything that is set up on first use
     started = time.perf_counter()
     predicted = model.predict(X_test)
     batch = time.perf_counter() - started
@@ -112,17 +103,12 @@ def one_round(
 
 
 def peak_memory(args: argparse.Namespace, key: dict[str, Any]) -> dict[str, float]:
-    """Peak memory of a fit above what was there before, as a share of the size of X.
-
-    Measured in a process of its own.
-    """
-    command = [sys.executable, __file__, "--memory-of", key["contestant"]]
-    command += ["--workloads", key["workload"]]
-    command += ["--threads", str(key["threads"]), "--trees", str(key["trees"])]
-    for option, value in (("--data", args.data), ("--authors", args.authors)):
-        command += [option, str(value)] if value else []
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return {"memory_over_x": float(done.stdout)}
+    """Peak memory that a fit adds, relative to the size of X, measured in a separate process."""
+    options = ["--memory-of", key["contestant"], "--workloads", key["workload"]]
+    options += ["--threads", key["threads"], "--trees", key["trees"]]
+    for option, folder in (("--data", args.data), ("--authors", args.authors)):
+        options += [option, folder.resolve()] if folder else []
+    return {"memory_over_x": float(run_module("benchmarks.compare", *options))}
 
 
 def print_peak_memory(args: argparse.Namespace) -> None:
@@ -131,34 +117,34 @@ def print_peak_memory(args: argparse.Namespace) -> None:
     X, y = workload.task(contestant.task)
     model = contestant.make(setting(workload, args.trees, args.threads[0], 0))
     gc.collect()
-    forget_peak()
-    before = status("VmRSS")
+    reset_peak_memory()
+    before = memory("VmRSS")
     model.fit(X, y)
-    print((status("VmHWM") - before) / X.nbytes)
+    print((memory("VmHWM") - before) / X.nbytes)
 
 
 class Log:
-    """The file of results; knows what this setup has measured already."""
+    """The results file, with the measurements that exist for this setup."""
 
     def __init__(self, path: Path, fresh: bool) -> None:
         self.path, self.failed = path, 0
         if fresh:
             path.unlink(missing_ok=True)
-        here = [r for r in read_lines(path) if setup_of(r) == setup_of(machine())]
+        here = [r for r in read_lines(path) if setup_key(r) == setup_key(setup())]
         self.done = {tuple(r.get(name) for name in KEY) for r in here}
 
     def lacks(self, key: dict[str, Any]) -> bool:
         return tuple(key.values()) not in self.done
 
     def add(self, key: dict[str, Any], measure: Callable[[], dict[str, Any]]) -> None:
-        """Measure and keep the result. Who fails does not stop the others."""
+        """Measure and append the result. A failure does not stop the others."""
         try:
             result = measure()
         except Exception as error:
             self.failed += 1
             print(f"{key['workload']}: {key['contestant']} failed: {error!r}", file=sys.stderr)
             return
-        append_line(self.path, key | result | machine())
+        append_line(self.path, key | result | setup())
         shown = "   ".join(f"{k} {v:.5g}" for k, v in result.items() if v is not None)
         print(f"{key['workload']}  {key['threads']} thr  {key['contestant']:52}{shown}", flush=True)
 
@@ -181,13 +167,13 @@ def run_workload(
         for key, c in times:
             log.add(key, lambda key=key, c=c: one_round(c, key, rows[c.task], workload))
     for key, c in missing("memory", 1) if args.memory else ():
-        # Jobs in processes of their own would escape the count.
+        # Jobs in separate processes would not be counted.
         if key["threads"] == 1 or not c.processes:
             log.add(key, lambda key=key: peak_memory(args, key))
 
 
 def chosen(everybody: list[Contestant], words: list[str]) -> list[Contestant]:
-    """Those that a word names; a word that is nobody's name stands for every name with it."""
+    """Select contestants by exact name or, if there is none, by a part of the name."""
     names = {c.name for c in everybody}
 
     def names_it(word: str, name: str) -> bool:
@@ -202,21 +188,21 @@ def run(args: argparse.Namespace) -> None:
     for name in args.workloads:
         run_workload(name, field, log, args)
     if log.failed:
-        raise SystemExit(f"{log.failed} measurements failed; the others are in the results")
+        raise SystemExit(f"{log.failed} measurements failed; all others are in the results")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="folder of the published data sets")
+    parser.add_argument("--data", type=Path, help="folder with the published data sets")
     parser.add_argument("--workloads", nargs="+", default=[*PUBLISHED, "synthetic-100000x50"])
     parser.add_argument("--threads", nargs="+", type=int, default=sorted({1, cores()}))
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", nargs="+", help="names of contestants, or parts of them")
-    parser.add_argument("--authors", type=Path, help="a checkout of the authors' PUExtraTrees")
+    parser.add_argument("--only", nargs="+", help="names of contestants, or parts of names")
+    parser.add_argument("--authors", type=Path, help="checkout of the authors' PUExtraTrees")
     parser.add_argument("--memory", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--out", type=Path, default=RESULTS / "compare.jsonl")
-    parser.add_argument("--fresh", action="store_true", help="forget the results in --out")
+    parser.add_argument("--fresh", action="store_true", help="discard the results in --out")
     parser.add_argument("--memory-of", help=argparse.SUPPRESS)
     args = parser.parse_args(arguments)
     if args.memory_of:
@@ -225,7 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         run(args)
     except KeyboardInterrupt:
-        raise SystemExit("\ninterrupted: run the same command again to go on") from None
+        raise SystemExit("\ninterrupted: run the same command again to resume") from None
 
 
 if __name__ == "__main__":

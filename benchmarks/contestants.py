@@ -1,7 +1,7 @@
-"""Who runs: each contestant is a way to make an estimator for a task.
+"""The contestants: named functions that create an estimator for a task.
 
-A task is "pn" (true classes), or "pu" (labeled against unlabeled rows). All have their defaults
-but for what a Setting says.
+The task is "pn" (true classes) or "pu" (labeled against unlabeled rows). Except for the parameters
+in a Setting, all estimators have their defaults.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from puforest import PUExtraTreesClassifier, PURandomForestClassifier
 
 @dataclass(frozen=True)
 class Setting:
-    """What is the same for all contestants of a round."""
+    """Parameters shared by all contestants of a round."""
 
     n_estimators: int
     n_jobs: int
@@ -33,7 +33,7 @@ class Setting:
 
     @property
     def common(self) -> dict[str, int]:
-        """Parameters that everybody names alike."""
+        """Parameters with the same name in all estimators."""
         return {
             "n_estimators": self.n_estimators,
             "n_jobs": self.n_jobs,
@@ -43,7 +43,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Contestant:
-    """`make` gives an estimator to fit; `processes` tells that its jobs are not threads."""
+    """`make` creates the estimator; with `processes`, its jobs are processes, not threads."""
 
     name: str
     task: str
@@ -52,7 +52,7 @@ class Contestant:
 
 
 def contestants(checkout: Path | None = None) -> list[Contestant]:
-    """All that can be imported here, and the authors' code if there is a checkout of it."""
+    """All contestants that can be imported, and the authors' code if there is a checkout."""
     return [
         Contestant(
             "puforest extra trees, PN",
@@ -88,7 +88,7 @@ def contestants(checkout: Path | None = None) -> list[Contestant]:
 
 
 def intelex() -> list[Contestant]:
-    """Its own classes, imported by name: scikit-learn is not patched."""
+    """Classes of scikit-learn-intelex, imported without patching scikit-learn."""
     if importlib.util.find_spec("sklearnex") is None:
         return []
     from sklearnex import ensemble
@@ -108,7 +108,7 @@ def intelex() -> list[Contestant]:
 
 
 class Listener(logging.Handler):
-    """Keeps what scikit-learn-intelex says about the ways it takes."""
+    """Collects the log messages of scikit-learn-intelex about the implementations it uses."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class Listener(logging.Handler):
         self.messages.append(record.getMessage())
 
     def fell_back(self) -> bool | None:
-        """Whether any call was left to scikit-learn; None if nothing was said."""
+        """Whether any call fell back to scikit-learn; None without messages."""
         if not self.messages:
             return None
         return not all("running accelerated version" in message for message in self.messages)
@@ -126,7 +126,7 @@ class Listener(logging.Handler):
 
 @contextlib.contextmanager
 def listening() -> Iterator[Listener]:
-    """Hear the logger of scikit-learn-intelex in place of whoever else does."""
+    """Redirect the logger of scikit-learn-intelex to a `Listener`."""
     logger, listener = logging.getLogger("sklearnex"), Listener()
     before = logger.level, logger.propagate, logger.handlers
     logger.handlers, logger.propagate = [listener], False
@@ -139,9 +139,9 @@ def listening() -> Iterator[Listener]:
 
 
 def pulearn() -> list[Contestant]:
-    """Each tree learns the n_p labeled rows from n_p unlabeled ones.
+    """Bagging of trees, each fitted to n_p labeled against n_p unlabeled rows.
 
-    Its out-of-bag score, on by default, is left out: nobody else computes one in the fit.
+    The out-of-bag score, on by default, is disabled, because no other contestant computes one.
     """
     if importlib.util.find_spec("pulearn") is None:
         return []
@@ -158,10 +158,10 @@ def pulearn() -> list[Contestant]:
 
 
 class AuthorsExtraTrees:
-    """The paper authors' PUExtraTrees, which knows no random_state."""
+    """The paper authors' PUExtraTrees, which has no random_state."""
 
     def __init__(self, forest: type, setting: Setting) -> None:
-        np.random.seed(setting.random_state)  # noqa: NPY002 (what their code draws from)
+        np.random.seed(setting.random_state)  # noqa: NPY002 (used by their code)
         self.prior = setting.prior
         self.model = forest(
             n_estimators=setting.n_estimators,
@@ -179,9 +179,9 @@ class AuthorsExtraTrees:
 
 
 def authors(checkout: Path) -> Contestant:
-    """Their repository is a folder of modules, not a package."""
+    """The authors' repository, a folder of modules that is not a package."""
     if not (checkout / "trees.py").exists():
-        raise SystemExit("no trees.py in the folder that --authors names")
+        raise SystemExit(f"--authors: no trees.py in {checkout}")
     if str(checkout) not in sys.path:
         sys.path.insert(0, str(checkout))
     from trees import PUExtraTrees

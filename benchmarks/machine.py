@@ -1,27 +1,49 @@
-"""What the benchmarks share: the setup of a run, memory of this process, lines and tables."""
+"""The machine, the installed packages, and the memory of this process."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import json
-import os
 import platform
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from joblib import cpu_count
+
 import puforest
 
-RESULTS = Path(__file__).parent / "results"
+ROOT = Path(__file__).parents[1]
 PACKAGES = ("puforest", "scikit-learn", "scikit-learn-intelex", "pulearn", "numpy", "scipy")
 
 
 def cores() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0))
+    """Number of cores that this process may use."""
+    return int(cpu_count())
+
+
+def cpu() -> str:
+    """Model name of the processor."""
+    info = Path("/proc/cpuinfo")
+    for line in info.read_text().splitlines() if info.exists() else []:
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def versions(packages: Sequence[str]) -> dict[str, str]:
+    """Versions of those packages that are installed."""
+    found = {}
+    for name in packages:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
 
 
 def _package_files() -> Iterator[Path]:
@@ -32,7 +54,7 @@ def _package_files() -> Iterator[Path]:
 
 
 def build() -> str:
-    """A digest of the installed puforest: two builds of the same version are told apart."""
+    """Digest of the installed puforest, which tells apart two builds of the same version."""
     digest = hashlib.sha256()
     for path in _package_files():
         digest.update(path.name.encode() + path.read_bytes())
@@ -40,7 +62,7 @@ def build() -> str:
 
 
 def compiler() -> str:
-    """What compiled the core, from the note that compilers leave in it."""
+    """Compiler of the core, from the note that compilers leave in a library."""
     note = re.compile(rb"GCC: \([^)]*\) ([\d.]+)|clang version ([\d.]+)")
     for path in _package_files():
         if path.suffix == ".so" and (found := note.search(path.read_bytes())):
@@ -50,87 +72,33 @@ def compiler() -> str:
 
 
 @functools.cache
-def machine() -> dict[str, Any]:
-    """What a reader needs to judge the numbers, and nothing that names whose machine it is."""
-    versions = {}
-    for name in PACKAGES:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    cpu = platform.machine()
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            cpu = line.split(":", 1)[1].strip()
-            break
+def setup() -> dict[str, Any]:
+    """Everything needed to interpret the measurements, and nothing that identifies the machine."""
     return {
-        "cpu": cpu,
+        "cpu": cpu(),
         "cores": cores(),
         "python": platform.python_version(),
         "compiler": compiler(),
         "build": build(),
-        "versions": versions,
+        "versions": versions(PACKAGES),
     }
 
 
-def setup_of(record: dict[str, Any]) -> str:
-    """Records of the same setup may be compared with each other."""
-    return json.dumps([record.get(key) for key in ("cpu", "cores", "python", "build", "versions")])
+def run_module(module: str, *options: object) -> str:
+    """Run a module in a process of its own and return what it prints."""
+    command = [sys.executable, "-m", module, *map(str, options)]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    return done.stdout
 
 
-def described(record: dict[str, Any]) -> str:
-    """The setup of a record in a line of prose."""
-    parts = [record["cpu"] + (f", {record['cores']} cores" if "cores" in record else "")]
-    parts += [f"Python {record['python']}"]
-    parts += [record["compiler"]] if "compiler" in record else []
-    parts += [f"{name} {number}" for name, number in record["versions"].items()]
-    return ", ".join(parts)
-
-
-def node_count(model: Any) -> int | None:
-    """Nodes of all trees, where the trees can be looked into."""
-    if hasattr(model, "_forest"):
-        return len(model._forest.feature)
-    if all(hasattr(tree, "tree_") for tree in getattr(model, "estimators_", [None])):
-        return sum(tree.tree_.node_count for tree in model.estimators_)
-    return None
-
-
-def status(key: str) -> int:
-    """A size in /proc/self/status, in bytes."""
+def memory(key: str) -> int:
+    """A size from /proc/self/status, in bytes."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(key + ":"):
             return 1024 * int(line.split()[1])
     raise RuntimeError(f"no {key} in /proc/self/status")
 
 
-def forget_peak() -> None:
-    """Let VmHWM count anew from here."""
+def reset_peak_memory() -> None:
+    """Reset VmHWM to the current resident size."""
     Path("/proc/self/clear_refs").write_text("5")
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The records of a file; a last line that was cut short does not count."""
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text().splitlines(True) if line.endswith("\n")]
-
-
-def append_line(path: Path, record: dict[str, Any]) -> None:
-    """One write for each record, so that an interrupted run leaves whole lines."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists():
-        whole = path.read_bytes().rfind(b"\n") + 1
-        if whole < path.stat().st_size:
-            os.truncate(path, whole)
-    with path.open("a") as file:
-        file.write(json.dumps(record) + "\n")
-
-
-def several(number: int, noun: str) -> str:
-    return f"{number} {noun}" + "s" * (number != 1)
-
-
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -15,7 +15,7 @@ STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "svg.hashsalt": "puforest",  # the same numbers, the same file
+    "svg.hashsalt": "puforest",  # reproducible files
 }
 
 # Rows of (label, ratio by workload).
@@ -29,12 +29,12 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def plain(value: float) -> str:
-    """A ratio as short as it can be read: 0.85, 4.5, 24."""
+    """Format a ratio with two significant digits: 0.85, 4.5, 24."""
     return f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 10 else f"{value:.0f}"
 
 
 def ratios(axes: Axes, title: str, rows: Rows, workloads: Sequence[str]) -> None:
-    """One line for each row, one mark for each workload; the ends are named."""
+    """Draw a line for each row and a marker for each workload; the extremes are labeled."""
     for y, (_, values) in enumerate(rows):
         axes.axhline(y, color="#e4e4e4", linewidth=1, zorder=0)
         for workload, value in values.items():
@@ -56,7 +56,7 @@ def ratios(axes: Axes, title: str, rows: Rows, workloads: Sequence[str]) -> None
 
 
 def speed_chart(panels: Mapping[str, Rows], note: str, path: Path) -> None:
-    """How many times faster, panel by panel; rows without a measurement are left out."""
+    """Draw speedups in panels; rows without measurements are omitted."""
     panels = {title: [row for row in rows if row[1]] for title, rows in panels.items()}
     panels = {title: rows for title, rows in panels.items() if rows}
     workloads = list(dict.fromkeys(w for rows in panels.values() for _, ws in rows for w in ws))
@@ -88,7 +88,7 @@ def speed_chart(panels: Mapping[str, Rows], note: str, path: Path) -> None:
 def scale_chart(
     lines: Mapping[str, tuple[Sequence[int], Sequence[float], Sequence[float]]], path: Path
 ) -> None:
-    """Fit times and memory by number of rows: for each label rows, seconds, bytes a cell."""
+    """Draw fit time and memory by number of rows; lines are rows, seconds, bytes per cell."""
     with rc_context(STYLE):
         figure = Figure(figsize=(8, 3.2))
         left, right = figure.subplots(1, 2, gridspec_kw={"wspace": 0.3})
@@ -98,14 +98,14 @@ def scale_chart(
             right.semilogx(rows, memory, **look)
         left.set_title("Fit, seconds", loc="left", fontweight="bold", fontsize=9.5)
         right.set_title(
-            "Peak memory of the fit, bytes a cell of X",
+            "Peak memory of the fit, bytes per cell of X",
             loc="left",
             fontweight="bold",
             fontsize=9.5,
         )
         right.axhline(4, color="#888888", linewidth=1, linestyle="--")
         right.annotate(
-            "a copy of X",
+            "copy of X",
             (1, 4),
             (-4, 3),
             xycoords=("axes fraction", "data"),

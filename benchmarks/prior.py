@@ -1,9 +1,10 @@
-"""How far estimates of the class prior are from the truth, over data sets and priors.
+"""Errors of class prior estimates over data sets and priors.
 
-Case-control data: labeled rows are drawn from the positives, 1000 or half of them; the other
-rows are drawn so that a given share of them is positive. Goes on where an earlier run stopped.
+Case-control data: 1000 labeled rows, or half of the positives, are drawn from the positives; the
+unlabeled rows are drawn from the others with a given fraction of positives. An interrupted run is
+resumed.
 
-    python benchmarks/prior.py --data FOLDER
+    python -m benchmarks.prior --data FOLDER
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import RESULTS, append_line, described, machine, markdown, read_lines, several
-from workloads import EMBEDDED, IN_FOLDER, Workload, load
 
+from benchmarks.machine import setup
+from benchmarks.records import RESULTS, append_line, describe_setup, markdown, plural, read_lines
+from benchmarks.workloads import EMBEDDED, IN_FOLDER, Workload, load
 from puforest import PUExtraTreesClassifier
 from puforest.datasets import make_pu
 from puforest.prior import estimate_prior
@@ -72,7 +74,7 @@ def fit_seconds(X: np.ndarray, labeled: np.ndarray, prior: float) -> float:
 
 
 def speed(data: Workload, rounds: int) -> dict[str, float]:
-    """Medians of estimates and of fits of 100 trees, taking turns, on all training rows."""
+    """Median times of estimates and of fits of 100 trees, in turns, on all training rows."""
     X, labeled = make_pu(data.X, data.y, n_labeled=data.n_labeled, random_state=0)
     times = [
         (measure(X, labeled, "BBE", 0)["seconds"], fit_seconds(X, labeled, data.prior))
@@ -104,19 +106,19 @@ def page(records: list[dict[str, Any]]) -> str:
     ]
     means = [np.mean([np.abs(errors(records, n, m)).mean() for n in names]) for m in methods]
     table.append(["**mean**", *(f"**{m:.3f}**" for m in means)])
-    table.append(["at most", *(f"{TARGETS[m]:g}" if m in TARGETS else "" for m in methods)])
-    inside = [
+    table.append(["target", *(f"{TARGETS[m]:g}" if m in TARGETS else "" for m in methods)])
+    covered = [
         [r["interval"][0] <= r["prior"] <= r["interval"][1] for r in records if r["method"] == m]
         for m in methods
     ]
     coverage = f"coverage of the {CONFIDENCE:.0%} intervals"
-    table.append([coverage, *(f"{np.mean(i):.0%}" for i in inside)])
+    table.append([coverage, *(f"{np.mean(c):.0%}" for c in covered)])
     draws = {m: 1 + max(r["draw"] for r in records if r["method"] == m) for m in methods}
     parts = [
         "# Estimates of the class prior",
-        f"{described(records[0])}. Mean absolute error, and in brackets the mean error, over the "
-        f"priors {', '.join(map(str, PRIORS))}; "
-        + ", ".join(f"{m} {several(n, 'draw')} each" for m, n in draws.items())
+        f"{describe_setup(records[0])}. Mean absolute error (mean error) over the priors "
+        f"{', '.join(map(str, PRIORS))}; "
+        + ", ".join(f"{m} {plural(n, 'draw')} each" for m, n in draws.items())
         + f". 1000 labeled rows or half of the positives, up to {records[0]['most']:,} unlabeled "
         "rows.",
         markdown(["data", *methods], table),
@@ -132,22 +134,24 @@ def page(records: list[dict[str, Any]]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="folder of the published data sets")
+    parser.add_argument("--data", type=Path, help="folder with the published data sets")
     parser.add_argument("--workloads", nargs="+", default=[*EMBEDDED, *IN_FOLDER])
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
-    parser.add_argument("--draws", type=int, default=5, help="of BBE, DEDPUL and TIcE")
-    parser.add_argument("--other-draws", type=int, default=1, help="of the other methods")
-    parser.add_argument("--unlabeled", type=int, default=10_000, help="rows at most")
+    parser.add_argument("--draws", type=int, default=5, help="draws for BBE, DEDPUL and TIcE")
+    parser.add_argument("--other-draws", type=int, default=1, help="draws for the other methods")
+    parser.add_argument(
+        "--unlabeled", type=int, default=10_000, help="maximum number of unlabeled rows"
+    )
     parser.add_argument("--speed", nargs="*", default=["mnist"], help="workloads to time")
-    parser.add_argument("--rounds", type=int, default=5, help="of the timing")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of the timing")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     args = parser.parse_args(arguments)
     out = args.out / "prior.jsonl"
     known = read_lines(out)
     done = {(r["workload"], r.get("prior"), r.get("draw"), r.get("method")) for r in known}
 
     def keep(record: dict[str, Any]) -> None:
-        append_line(out, record | machine())
+        append_line(out, record | setup())
         print({k: v for k, v in record.items() if k != "kind"}, flush=True)
 
     for name in args.workloads:

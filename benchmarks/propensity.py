@@ -1,12 +1,12 @@
-"""What propensities win back where labels depend on the features.
+"""Accuracy with and without known propensities if labels depend on the features.
 
-Single training sets, in which a fifth of the positives is labeled, with probabilities that are
-logistic in a random linear form of the features, other coefficients in each draw. Three forests
-learn from the same rows: one from as many labels that were drawn completely at random, one from
-these labels without a word about propensities, and one that is told them. The prior is known to
-all. Accuracy is that on test rows with true classes.
+In single training sets a fifth of the positives is labeled, with probabilities that are logistic
+in a random linear combination of the features, different in each draw. Three forests are fitted to
+the same rows: one with the same number of labels drawn completely at random, one with these labels
+but without propensities, and one with the propensities. All know the prior. Accuracy is measured
+on test rows with their true classes.
 
-    python benchmarks/propensity.py --data folder
+    python -m benchmarks.propensity --data folder
 """
 
 from __future__ import annotations
@@ -17,23 +17,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import RESULTS, append_line, described, machine, markdown, read_lines, several
-from workloads import Workload, load
 
+from benchmarks.machine import setup
+from benchmarks.records import RESULTS, append_line, describe_setup, markdown, plural, read_lines
+from benchmarks.workloads import Workload, load
 from puforest import PUExtraTreesClassifier
 from puforest.datasets import linear_propensity, make_pu
 
 SCENARIO = "single-training-set"
 FREQUENCY = 0.2
 METHODS = {
-    "at random": "labels at random",
-    "ignored": "labels by features, propensities ignored",
-    "known": "labels by features, propensities known",
+    "at random": "random labels",
+    "ignored": "labels depend on features, propensities ignored",
+    "known": "labels depend on features, propensities known",
 }
 
 
 def workload(name: str, folder: Path | None, max_rows: int) -> Workload:
-    """A data set with at most so many training rows."""
+    """Load a data set with a maximum number of training rows."""
     whole = load(name, folder)
     rows = np.sort(np.random.default_rng(0).permutation(len(whole.X))[:max_rows])
     return Workload(name, whole.X[rows], whole.y[rows], whole.X_test, whole.y_test)
@@ -82,11 +83,11 @@ def page(records: list[dict[str, Any]]) -> str:
     draws = max(r["draw"] for r in records) + 1
     parts = [
         "# Labels that depend on the features",
-        f"{described(first)}. Accuracy on test rows in per cent, mean and standard deviation of "
-        f"{several(draws, 'draw')}; extra trees with nnPU, {several(first['trees'], 'tree')}. A "
-        f"single training set with the prior known; {FREQUENCY:.0%} of the positives are labeled, "
-        "at random or by a random linear form of the features: one standard deviation of it adds "
-        f"{first['strength']:g} to the logarithm of the odds of a label.",
+        f"{describe_setup(first)}. Accuracy on test rows in percent, mean and standard deviation "
+        f"over {plural(draws, 'draw')}; extra trees with nnPU, {plural(first['trees'], 'tree')}. "
+        f"Single training sets with known prior; {FREQUENCY:.0%} of the positives are labeled, at "
+        "random or by a random linear combination of the features, one standard deviation of which "
+        f"adds {first['strength']:g} to the log-odds of a label.",
         markdown(["data", "rows", "labeled", *METHODS.values(), "known is better"], rows),
     ]
     return "\n\n".join(parts) + "\n"
@@ -96,13 +97,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     names = ["mushrooms", "digits", "mnist", "covtype"]
     parser.add_argument("--workloads", nargs="+", default=names)
-    parser.add_argument("--data", type=Path, help="folder of the published data sets")
-    parser.add_argument("--max-rows", type=int, default=20_000, help="training rows at most")
+    parser.add_argument("--data", type=Path, help="folder with the published data sets")
+    parser.add_argument(
+        "--max-rows", type=int, default=20_000, help="maximum number of training rows"
+    )
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--trees", type=int, default=100)
-    parser.add_argument("--strength", type=float, default=2.0, help="of the dependence")
+    parser.add_argument("--strength", type=float, default=2.0, help="strength of the dependence")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     args = parser.parse_args(arguments)
     out = args.out / "propensity.jsonl"
     out.unlink(missing_ok=True)
@@ -119,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 "strength": args.strength,
                 "accuracy": accuracy,
             }
-            append_line(out, record | machine())
+            append_line(out, record | setup())
             print(name, draw, {k: round(v, 4) for k, v in accuracy.items()}, flush=True)
     (args.out / "propensity.md").write_text(page(read_lines(out)))
 

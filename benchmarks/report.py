@@ -1,8 +1,8 @@
-"""Tables and a chart out of the results of compare.py: medians, and ratios within the same run.
+"""Tables and a chart from the results of `benchmarks.compare`: medians, and their ratios.
 
-    python benchmarks/report.py
+    python -m benchmarks.report
 
-Only lines of one setup (machine, versions, build) are compared with each other: that of the last.
+Only records with the setup (machine, versions, build) of the last one are compared.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from machine import RESULTS, described, markdown, read_lines, setup_of, several
-from plots import Rows, plain, speed_chart
+from benchmarks.machine import ROOT
+from benchmarks.plots import Rows, plain, speed_chart
+from benchmarks.records import RESULTS, describe_setup, markdown, plural, read_lines, setup_key
 
 ET, RF = "puforest extra trees, PN", "puforest random forest, PN"
 PU, PU_MAX = "puforest extra trees, nnPU", "puforest extra trees, nnPU, max_unlabeled = 10 n_p"
@@ -46,18 +47,18 @@ def title(workload: str) -> str:
 
 
 class Results:
-    """Medians of all rounds, by workload, number of trees, threads and contestant."""
+    """Medians over the rounds by workload, number of trees, threads and contestant."""
 
     def __init__(self, records: list[dict[str, Any]]) -> None:
         if not records:
-            raise SystemExit("no results: run benchmarks/compare.py first")
-        self.records = [r for r in records if setup_of(r) == setup_of(records[-1])]
+            raise SystemExit("no results: run `make bench` first")
+        self.records = [r for r in records if setup_key(r) == setup_key(records[-1])]
         self.left_out = len(records) - len(self.records)
         groups: dict[tuple[str, int, int, str], list[dict[str, Any]]] = defaultdict(list)
         for r in self.records:
             groups[r["workload"], r["trees"], r["threads"], r["contestant"]].append(r)
         self.rows = {key: row for key, runs in groups.items() if (row := self._row(runs))}
-        # Ratios are told of the size of forest that was measured most.
+        # Ratios are reported for the number of trees that was measured most often.
         self.trees = Counter(r["trees"] for r in self.records).most_common(1)[0][0]
         self.threads = sorted({threads for _, _, threads, _ in self.rows})
         self.workloads = list(dict.fromkeys(workload for workload, *_ in self.rows))
@@ -92,15 +93,15 @@ class Results:
         theirs: str,
         trees: int | None = None,
     ) -> float | None:
-        """How many times faster ours is."""
+        """Speedup of ours over theirs."""
         a = self.get(workload, threads, ours, measure, trees)
         b = self.get(workload, threads, theirs, measure, trees)
         return b / a if a and b else None
 
     def common_trees(self, workload: str, ours: str, theirs: str) -> int:
-        """Number of trees that both were measured with on one thread: the usual one, if they were.
+        """Number of trees that both were measured with on one thread.
 
-        A slow one may have been given fewer.
+        This is the usual number unless one of them is slow and was measured with fewer trees.
         """
         both = [
             {t for w, t, n, who in self.rows if (w, n, who) == (workload, 1, name)}
@@ -110,7 +111,7 @@ class Results:
         return self.trees if self.trees in shared or not shared else max(shared)
 
     def scaling(self, workload: str, contestant: str) -> float | None:
-        """How many times faster the fit is on all threads than on one."""
+        """Speedup of the fit on all threads over one thread."""
         one = self.get(workload, 1, contestant, "fit")
         every = self.get(workload, self.threads[-1], contestant, "fit")
         return one / every if self.threads[-1] > 1 and one and every else None
@@ -118,7 +119,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Target:
-    """`kind`: "faster" than `theirs` by `wanted`; "threads" against one; "at most" `wanted`."""
+    """`kind` is "faster" (speedup over `theirs`), "threads" (over one thread) or "at most"."""
 
     what: str
     workload: str
@@ -166,7 +167,7 @@ def targets() -> list[Target]:
         *found,
         Target("peak memory of the fit / X", "mnist", "memory_over_x", ET, "", 0.6, "at most"),
         Target("peak memory of the fit / X", "mnist", "memory_over_x", PU, "", 0.6, "at most"),
-        Target("bytes a node / theirs", "mnist", "bytes_per_node", ET, SK_ET, 0.5, "at most"),
+        Target("bytes per node / theirs", "mnist", "bytes_per_node", ET, SK_ET, 0.5, "at most"),
     ]
 
 
@@ -177,8 +178,8 @@ def target_table(results: Results) -> str:
         apply = [t.kind != "threads" or n == results.threads[-1] for n in results.threads]
         cells = [t.verdict(results, n) * a for n, a in zip(results.threads, apply, strict=True)]
         rows.append([title(t.workload), t.what, t.ours, t.theirs, wanted, *cells])
-    columns = [several(n, "thread") for n in results.threads]
-    return markdown(["data", "what", "who", "against", "target", *columns], rows)
+    columns = [plural(n, "thread") for n in results.threads]
+    return markdown(["data", "measure", "contestant", "compared with", "target", *columns], rows)
 
 
 def number(value: float | None, digits: int, scale: float = 1) -> str:
@@ -186,7 +187,7 @@ def number(value: float | None, digits: int, scale: float = 1) -> str:
 
 
 def table(results: Results, workload: str, trees: int, threads: int, task: str) -> str:
-    """All contestants of a task, the fastest fit first."""
+    """Table of all contestants of a task, the fastest fit first."""
     rows = {
         who: row
         for (w, t, n, who), row in results.rows.items()
@@ -204,7 +205,7 @@ def table(results: Results, workload: str, trees: int, threads: int, task: str) 
     lines = []
     for who, row in sorted(rows.items(), key=lambda item: item[1]["fit"]):
         name = who + (" (fell back to scikit-learn)" if row["fallback"] else "")
-        # A thread more than allowed would show as a second of processor time in each second.
+        # An extra thread shows as one more second of CPU time per second.
         busy = row["fit_cpu"] and row["fit_cpu"] / row["fit"]
         name += f" (used {busy:.1f} cores)" if busy and busy > threads + 0.2 else ""
         lines.append(
@@ -224,8 +225,8 @@ def table(results: Results, workload: str, trees: int, threads: int, task: str) 
     kind = {"pn": "true classes", "pu": "labeled positives, and all rows unlabeled"}[task]
     rounds = min(row["rounds"] for row in rows.values())
     about = (
-        f"**{title(workload)}**, {kind}; {several(trees, 'tree')}, {several(threads, 'thread')}; "
-        f"medians of {several(rounds, 'round')}; in brackets how many times faster than "
+        f"**{title(workload)}**, {kind}; {plural(trees, 'tree')}, {plural(threads, 'thread')}; "
+        f"medians of {plural(rounds, 'round')}; in brackets how many times faster than "
         f"{reference}" + ("" if base else f", which was {NOT_MEASURED}") + "."
     )
     header = [
@@ -244,10 +245,10 @@ def table(results: Results, workload: str, trees: int, threads: int, task: str) 
 
 
 def page(results: Results) -> str:
-    """All that was measured."""
+    """Page with all measurements."""
     parts = [
-        "# puforest beside others, in one run",
-        described(results.records[0]) + ".",
+        "# puforest compared with alternatives",
+        describe_setup(results.records[0]) + ".",
         "## Targets",
         target_table(results),
         "## All measurements",
@@ -257,7 +258,7 @@ def page(results: Results) -> str:
     return "\n\n".join([*parts, *(table(results, *group) for group in order)]) + "\n"
 
 
-# What is compared with what in the README and in the chart.
+# Comparisons in the README and in the chart.
 COMPARED = [
     ("fit", ET, SK_ET),
     ("fit", ET, IX_ET),
@@ -276,7 +277,7 @@ PLAIN_FITS = [("fit", ET, SK_ET), ("fit", PU, SK_PU)]
 
 
 def summary(results: Results) -> str:
-    """The part of the README: everything on the first workload, plain fits on the others."""
+    """Section of the README: all comparisons on the first workload, fits on the others."""
     rows = []
     for i, workload in enumerate(results.workloads):
         for measure, ours, theirs in COMPARED:
@@ -286,7 +287,7 @@ def summary(results: Results) -> str:
                 continue
             accuracies = [results.get(workload, 1, w, "accuracy", trees) for w in (ours, theirs)]
             what = f"{title(workload)}: {MEASURES[measure]}, {ours.removeprefix('puforest ')}"
-            what += f" ({several(trees, 'tree')})" * (trees != results.trees)
+            what += f" ({plural(trees, 'tree')})" * (trees != results.trees)
             accuracy = " / ".join(f"{100 * a:.1f}" for a in accuracies)
             fell = " (fell back)" * bool(results.get(workload, 1, theirs, "fallback", trees))
             rows.append([what, theirs + fell, f"{plain(ratio)}×", accuracy])
@@ -298,19 +299,18 @@ def summary(results: Results) -> str:
     missing += [who for who in (RF, IX_ET, IX_RF, PULEARN, AUTHORS) if who not in everybody]
     rounds = min(row["rounds"] for row in results.rows.values())
     parts = [
-        f"How many times faster, on one thread, with {several(results.trees, 'tree')} each where "
-        "nothing else is said; ratios "
-        f"of medians of {several(rounds, 'round')} in which all took turns. PN is ordinary "
-        'supervised learning; "P against U" takes unlabeled rows for negatives.',
-        markdown(["what", "against", "ratio", "accuracy, %: ours / theirs"], rows)
+        f"Speedup on one thread with {plural(results.trees, 'tree')}, unless noted otherwise: "
+        f"ratios of medians over {plural(rounds, 'round')}. PN is ordinary supervised learning; "
+        '"P against U" treats unlabeled rows as negatives.',
+        markdown(["task", "compared with", "speedup", "accuracy, %: ours / theirs"], rows)
         if rows
         else f"On one thread: {NOT_MEASURED}.",
-        f"{described(results.records[0])}."
+        f"{describe_setup(results.records[0])}."
         + (f" Not measured: {'; '.join(missing)}." if missing else ""),
-        "![How many times faster than others](benchmarks/results/speed.svg)",
-        "All numbers are in [benchmarks/results/compare.md](benchmarks/results/compare.md), each "
-        "round in [compare.jsonl](benchmarks/results/compare.jsonl); `make bench DATA=folder` "
-        "repeats them, as [benchmarks/README.md](benchmarks/README.md) explains.",
+        "![Speedup over alternatives](benchmarks/results/speed.svg)",
+        "All results are in [benchmarks/results/compare.md](benchmarks/results/compare.md), the "
+        "raw data in [compare.jsonl](benchmarks/results/compare.jsonl). Reproduce them with "
+        "`make bench DATA=folder`; see [benchmarks/README.md](benchmarks/README.md).",
     ]
     return "\n\n".join(parts)
 
@@ -318,7 +318,7 @@ def summary(results: Results) -> str:
 def between_markers(text: str, part: str) -> str:
     begin, end = MARKERS
     if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
-        raise SystemExit(f"the page needs one {begin} and one {end} after it")
+        raise SystemExit(f"the page needs one {begin}, followed by one {end}")
     before, after = text.split(begin)[0], text.split(end)[1]
     return f"{before}{begin}\n{part}\n{end}{after}"
 
@@ -337,26 +337,28 @@ def panels(results: Results) -> dict[str, Rows]:
         }
         name = ours.removeprefix("puforest ").removesuffix(" = 10 n_p")
         heading = MEASURES[measure][0].upper() + MEASURES[measure][1:]
-        found.setdefault(heading, []).append((f"{name}\nagainst {theirs}", ratios))
+        found.setdefault(heading, []).append((f"{name}\nvs. {theirs}", ratios))
     return found
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path, nargs="?", default=RESULTS / "compare.jsonl")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of compare.md and chart")
-    parser.add_argument("--readme", type=Path, default=RESULTS.parents[1] / "README.md")
+    parser.add_argument(
+        "--out", type=Path, default=RESULTS, help="folder for compare.md and the chart"
+    )
+    parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
     args = parser.parse_args(arguments)
     results = Results(read_lines(args.results))
     readme = between_markers(args.readme.read_text(), summary(results))
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "compare.md").write_text(page(results))
-    note = f"times faster than the other; one thread, {several(results.trees, 'tree')} or fewer"
+    note = f"speedup; one thread, {plural(results.trees, 'tree')} or fewer"
     speed_chart(panels(results), note, args.out / "speed.svg")
     args.readme.write_text(readme)
     print(target_table(results))
     if results.left_out:
-        print(f"{results.left_out} lines of other setups left out", file=sys.stderr)
+        print(f"{results.left_out} records of other setups omitted", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""How fit time and memory grow with the number of rows, on a memory-mapped table.
+"""Growth of fit time and memory with the number of rows, on a memory-mapped table.
 
-Each size is fitted in a process of its own, on the first rows of one .npy file that is written to
-a temporary folder. Anonymous memory is what the fit itself takes; pages of the file that stay in
-memory are the system's to drop, and show only in the resident peak.
+Each size is fitted in a separate process, on the first rows of a .npy file in a temporary folder.
+Anonymous memory is the memory that the fit itself allocates; cached pages of the file, which the
+system can drop, only count in the resident peak.
 
-    python benchmarks/scale.py
+    python -m benchmarks.scale
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -22,31 +20,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import (
+
+from benchmarks.machine import cores, memory, reset_peak_memory, run_module, setup
+from benchmarks.records import (
     RESULTS,
     append_line,
-    cores,
-    described,
-    forget_peak,
-    machine,
+    describe_setup,
     markdown,
     node_count,
+    plural,
     read_lines,
-    several,
-    status,
 )
-from workloads import synthetic_file
-
+from benchmarks.workloads import synthetic_file
 from puforest import PUExtraTreesClassifier
 
 TASKS = {"pn": "PN", "pu": "nnPU"}
 
 
 class AnonymousPeak:
-    """Samples RssAnon while a block runs; the core leaves Python's lock alone meanwhile."""
+    """Sample RssAnon while a block runs; the core releases the GIL."""
 
     def __enter__(self) -> AnonymousPeak:
-        self.before = self.highest = status("RssAnon")
+        self.before = self.highest = memory("RssAnon")
         self.done = threading.Event()
         self.thread = threading.Thread(target=self._watch)
         self.thread.start()
@@ -54,12 +49,12 @@ class AnonymousPeak:
 
     def _watch(self) -> None:
         while not self.done.wait(0.002):
-            self.highest = max(self.highest, status("RssAnon"))
+            self.highest = max(self.highest, memory("RssAnon"))
 
     def __exit__(self, *error: object) -> None:
         self.done.set()
         self.thread.join()
-        self.highest = max(self.highest, status("RssAnon"))
+        self.highest = max(self.highest, memory("RssAnon"))
 
     @property
     def above(self) -> int:
@@ -73,13 +68,13 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def measure(folder: Path, task: str, args: argparse.Namespace) -> dict[str, Any]:
-    """Fits of the first rows, and a prediction of the last, which no size learns from."""
+    """Measure fits on the first rows and predictions of the last, which no fit uses."""
     n = args.sizes[0]
     table = np.load(folder / "X.npy", mmap_mode="r")
     y = np.load(folder / "y.npy")
     X, prior = table[:n], float(y[:n].mean())
     labels = y[:n].copy()
-    if task == "pu":  # every twentieth positive is labeled, in place: no row is copied
+    if task == "pu":  # every twentieth positive is labeled in place, without copying rows
         positives = np.flatnonzero(labels)
         labels[:] = 0
         labels[positives[::20]] = 1
@@ -91,11 +86,11 @@ def measure(folder: Path, task: str, args: argparse.Namespace) -> dict[str, Any]
         n_jobs=args.threads,
         random_state=0,
     )
-    forget_peak()
-    resident = status("VmRSS")
-    with AnonymousPeak() as memory:
+    reset_peak_memory()
+    resident = memory("VmRSS")
+    with AnonymousPeak() as fitting:
         times = [seconds(lambda: forest.fit(X, labels))]
-    peak = status("VmHWM") - resident
+    peak = memory("VmHWM") - resident
     times += [seconds(lambda: forest.fit(X, labels)) for _ in range(args.rounds - 1)]
     batch = table[-args.predict :]
     forest.predict(batch[:10])
@@ -111,9 +106,9 @@ def measure(folder: Path, task: str, args: argparse.Namespace) -> dict[str, Any]
         "rounds": args.rounds,
         "fit": statistics.median(times),
         "nodes": node_count(forest),
-        "anonymous_peak": memory.above,
+        "anonymous_peak": fitting.above,
         "resident_peak": peak,
-        "bytes_per_cell": memory.above / X.size,
+        "bytes_per_cell": fitting.above / X.size,
         "predict_rows": len(batch),
         "predict": predict,
         "predict_anonymous_peak": predicting.above,
@@ -122,7 +117,7 @@ def measure(folder: Path, task: str, args: argparse.Namespace) -> dict[str, Any]
 
 
 def slope(rows: Sequence[float], seconds: Sequence[float]) -> float:
-    """The exponent p of a time that grows as rows to the p, by least squares of logarithms."""
+    """Exponent p of a time that grows like rows to the p, by least squares of logarithms."""
     return float(np.polyfit(np.log(rows), np.log(seconds), 1)[0])
 
 
@@ -143,23 +138,23 @@ def page(records: list[dict[str, Any]]) -> str:
         ]
         for r in records
     ]
-    header = ["rows", "risk", "fit, s", "nodes", "anonymous peak, MiB", "bytes a cell"]
+    header = ["rows", "risk", "fit, s", "nodes", "anonymous peak, MiB", "bytes per cell"]
     header += ["resident peak, MiB", "predict, s", "anonymous peak of predict, MiB"]
     header += ["accuracy, %"]
     parts = [
         "# Growth with the number of rows",
-        f"{described(first)}. A synthetic float32 table of {first['columns']} columns of mixed "
-        f"cardinality, memory-mapped; {several(first['trees'], 'tree')}, "
-        f"{several(first['threads'], 'thread')}; medians of {several(first['rounds'], 'fit')}; "
-        f"{first['predict_rows']:,} rows predicted. Peaks are above what was there before; a copy "
-        "of X would take 4 bytes a cell. The resident peak counts pages of the file too.",
+        f"{describe_setup(first)}. Memory-mapped synthetic float32 table with {first['columns']} "
+        f"columns of mixed cardinality; {plural(first['trees'], 'tree')}, "
+        f"{plural(first['threads'], 'thread')}; medians of {plural(first['rounds'], 'fit')}; "
+        f"{first['predict_rows']:,} rows predicted. Peaks are relative to the memory before; a "
+        "copy of X would take 4 bytes per cell. The resident peak includes pages of the file.",
         markdown(header, rows),
     ]
     for task, label in TASKS.items():
         line = [(r["rows"], r["fit"]) for r in records if r["task"] == task]
         if len(line) > 1:
             power = slope(*zip(*line, strict=True))
-            parts.append(f"Fit time, {label}: grows as rows to the power {power:.2f}.")
+            parts.append(f"Fit time, {label}: grows like rows to the power {power:.2f}.")
     return "\n\n".join([*parts, "![](scale.svg)"]) + "\n"
 
 
@@ -172,21 +167,20 @@ def run(args: argparse.Namespace) -> None:
         np.save(folder / "y.npy", synthetic_file(folder / "X.npy", rows, args.columns))
         for n in sorted(args.sizes):
             for task in TASKS:
-                command = [sys.executable, __file__, "--measure", name, task, "--sizes", str(n)]
+                options = ["--measure", name, task, "--sizes", n]
                 for option in ("trees", "threads", "rounds", "predict"):
-                    command += [f"--{option}", str(getattr(args, option))]
-                done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-                record = json.loads(done.stdout)
-                append_line(out, record | machine())
+                    options += [f"--{option}", getattr(args, option)]
+                record = json.loads(run_module("benchmarks.scale", *options))
+                append_line(out, record | setup())
                 shown = f"{n:>9,} rows  {TASKS[task]:5}fit {record['fit']:8.3f} s"
-                print(f"{shown}  {record['bytes_per_cell']:6.2f} bytes a cell", flush=True)
+                print(f"{shown}  {record['bytes_per_cell']:6.2f} bytes per cell", flush=True)
     records = read_lines(out)
     (args.out / "scale.md").write_text(page(records))
     lines = {}
     for task, label in TASKS.items():
         those = [r for r in records if r["task"] == task]
         lines[label] = tuple([r[k] for r in those] for k in ("rows", "fit", "bytes_per_cell"))
-    from plots import scale_chart  # not where memory is measured
+    from benchmarks.plots import scale_chart  # not in the process that measures memory
 
     scale_chart(lines, args.out / "scale.svg")
 
@@ -200,7 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--threads", type=int, default=cores())
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--predict", type=int, default=1_000_000, help="rows to predict")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args(arguments)
     if args.measure:

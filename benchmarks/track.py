@@ -1,11 +1,11 @@
-"""The history of puforest's own speed: instructions of small fixed cases, counted by valgrind.
+"""History of puforest's own speed: instruction counts of small fixed cases, using valgrind.
 
-Counts do not depend on how busy a machine is, so that a change of one per cent can be seen. They
-are not times: caches and several threads are left out. A line for each case is appended to
-results/track.jsonl, with a checksum of the trees: what makes a fit faster must not change it.
+Counts do not depend on the load of the machine, so that changes of one percent are visible. They
+are not times: they ignore caches and multithreading. A record of each case is appended to
+results/track.jsonl, with a checksum of the trees, which an optimization must not change.
 
-    python benchmarks/track.py            # count, append, show
-    python benchmarks/track.py --show     # the history
+    python -m benchmarks.track            # count, append, print
+    python -m benchmarks.track --show     # only print the history
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import RESULTS, append_line, compiler, markdown, node_count, read_lines
-from workloads import Workload, synthetic
 
+from benchmarks.machine import ROOT, compiler
+from benchmarks.records import RESULTS, append_line, markdown, node_count, read_lines
+from benchmarks.workloads import Workload, synthetic
 from puforest import PUExtraTreesClassifier, PURandomForestClassifier
 
-# A library that tells valgrind what to count: nothing of the imports, and then, in a file for
-# each call, what came since the call before.
+# A library that controls valgrind: counting starts after the imports, and each call of dump writes
+# the counts since the previous one to a file.
 SWITCH = """
 #include <valgrind/callgrind.h>
 void start(void) { CALLGRIND_START_INSTRUMENTATION; }
@@ -45,7 +46,7 @@ AGREEMENT = 0.005
 
 
 def checksum(model: Any) -> str:
-    """Of the trees as numbers: how a forest stores them does not matter."""
+    """Checksum of the trees as numbers, independent of their storage."""
     digest = hashlib.sha256()
     for names, kind in ((ARRAYS, np.int64), (REALS, np.float64)):
         for name in names:
@@ -55,7 +56,7 @@ def checksum(model: Any) -> str:
 
 
 def cases(workload: Workload) -> dict[str, tuple[Any, Callable[[Any], object]]]:
-    """For each name a model, and the work on it that is counted."""
+    """Cases by name: a model, and the function of it to count."""
     X, y = workload.task("pn")
     X_pu, labeled = workload.task("pu")
     same = {"n_estimators": 10, "n_jobs": 1, "random_state": 0}
@@ -79,7 +80,7 @@ def cases(workload: Workload) -> dict[str, tuple[Any, Callable[[Any], object]]]:
 
 
 def work(switch: Path) -> None:
-    """Run under valgrind: all cases, each counted on its own, facts about the trees printed."""
+    """Run all cases under valgrind, and print their number of nodes and checksums."""
     library = ctypes.CDLL(str(switch))
     todo = cases(synthetic(10_000, 40))
     library.start()
@@ -93,12 +94,12 @@ def work(switch: Path) -> None:
 def needed(command: str, why: str) -> str:
     found = shutil.which(command)
     if found is None:
-        raise SystemExit(f"{command} is needed {why}: install it, for instance by apt or dnf")
+        raise SystemExit(f"{command} is required {why}: install it, for example with apt or dnf")
     return found
 
 
 def counts(folder: Path) -> dict[str, int]:
-    """Instructions by case, from the files that callgrind left in a folder."""
+    """Read instruction counts by case from the files of callgrind in a folder."""
     found = {}
     for path in folder.glob("callgrind.out.*"):
         text = path.read_text()
@@ -110,7 +111,7 @@ def counts(folder: Path) -> dict[str, int]:
 
 
 def count() -> list[dict[str, Any]]:
-    """One run of all cases under valgrind."""
+    """Run all cases once under valgrind."""
     valgrind = needed("valgrind", "to count instructions")
     compile_c = needed(os.environ.get("CC", "cc"), "to tell valgrind what to count")
     with tempfile.TemporaryDirectory() as name:
@@ -118,13 +119,13 @@ def count() -> list[dict[str, Any]]:
         (folder / "switch.c").write_text(SWITCH)
         command = [compile_c, "-shared", "-fPIC", "-o", "switch.so", "switch.c"]
         if subprocess.run(command, cwd=folder).returncode:
-            raise SystemExit("the headers of valgrind are needed: install its -dev package")
+            raise SystemExit("the headers of valgrind are required: install its -dev package")
         command = [valgrind, "--tool=callgrind", "--instr-atstart=no", "-q"]
         command += [f"--callgrind-out-file={folder}/callgrind.out.%p"]
-        command += [sys.executable, __file__, "--work", str(folder / "switch.so")]
+        command += [sys.executable, "-m", "benchmarks.track", "--work", str(folder / "switch.so")]
         alone = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         done = subprocess.run(
-            command, env=os.environ | alone, check=True, stdout=subprocess.PIPE, text=True
+            command, cwd=ROOT, env=os.environ | alone, check=True, stdout=subprocess.PIPE, text=True
         )
         instructions = counts(folder)
         records = [json.loads(line) for line in done.stdout.splitlines()]
@@ -135,12 +136,12 @@ def commit() -> str:
     if shutil.which("git") is None:
         return "unknown"
     command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
-    done = subprocess.run(command, cwd=RESULTS.parent, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else "unknown"
 
 
 def measure(counter: Callable[[], list[dict[str, Any]]], runs: int) -> list[dict[str, Any]]:
-    """The lowest count of several runs, with how far they were apart."""
+    """Take the lowest count of several runs, and their relative difference."""
     about = {
         "date": datetime.date.today().isoformat(),
         "version": version("puforest"),
@@ -151,7 +152,7 @@ def measure(counter: Callable[[], list[dict[str, Any]]], runs: int) -> list[dict
     for results in zip(*(counter() for _ in range(runs)), strict=True):
         numbers = [r["instructions"] for r in results]
         if len({r["checksum"] for r in results}) > 1:
-            raise SystemExit(f"{results[0]['case']}: two runs grew different trees")
+            raise SystemExit(f"{results[0]['case']}: two runs built different trees")
         apart = max(numbers) / min(numbers) - 1
         if apart > AGREEMENT:
             print(f"{results[0]['case']}: runs differ by {100 * apart:.2f}%", file=sys.stderr)
@@ -160,7 +161,7 @@ def measure(counter: Callable[[], list[dict[str, Any]]], runs: int) -> list[dict
 
 
 def history(records: list[dict[str, Any]]) -> str:
-    """Case by case, each line with its change against the one before."""
+    """Table of all cases, with the change of each record from the previous one."""
     rows = []
     for case in dict.fromkeys(r["case"] for r in records):
         before: dict[str, Any] | None = None
@@ -179,7 +180,7 @@ def history(records: list[dict[str, Any]]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--show", action="store_true", help="print the history, count nothing")
+    parser.add_argument("--show", action="store_true", help="only print the history")
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=RESULTS / "track.jsonl")
     parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)

@@ -1,4 +1,4 @@
-"""The data of the benchmarks: published files from a folder, and synthetic tables."""
+"""Data of the benchmarks: published data sets and synthetic tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHUNK = 50_000
 
 @dataclass(frozen=True)
 class Workload:
-    """Training rows with true classes, test rows with true classes."""
+    """Training and test rows with their true classes."""
 
     name: str
     X: np.ndarray
@@ -32,26 +32,26 @@ class Workload:
 
     @property
     def n_labeled(self) -> int:
-        """1000, the number of the paper, but no more than a twentieth of the rows."""
+        """1000 as in the paper, but at most a twentieth of the rows."""
         return min(1000, len(self.y) // 20)
 
     def task(self, task: str) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and classes for "pn"; positives drawn as labeled and all rows again for "pu"."""
+        """True classes for "pn"; labeled positives followed by all rows, unlabeled, for "pu"."""
         if task == "pn":
             return self.X, self.y
         return make_pu(self.X, self.y, n_labeled=self.n_labeled, random_state=0)
 
 
 def split(name: str, X: np.ndarray, y: np.ndarray) -> Workload:
-    """A random fifth of the rows for testing."""
+    """Use a random fifth of the rows for testing."""
     test = np.random.default_rng(0).permutation(len(X)) < len(X) // 5
     return Workload(name, X[~test], y[~test], X[test], y[test])
 
 
 def synthetic_chunks(n: int, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Columns of mixed cardinality: binary, small counts, thousands of values, continuous.
+    """Generate columns of mixed cardinality: binary, counts, thousands of values, continuous.
 
-    The first rows of a larger table are the rows of a smaller one, up to whole chunks.
+    Up to complete chunks, a smaller table consists of the first rows of a larger one.
     """
     rng = np.random.default_rng(0)
     for start in range(0, n, CHUNK):
@@ -66,7 +66,7 @@ def synthetic_chunks(n: int, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def synthetic_file(path: Path, n: int, d: int) -> np.ndarray:
-    """A synthetic table written to a .npy file chunk by chunk; its classes."""
+    """Write a synthetic table to a .npy file in chunks; returns its classes."""
     table = np.lib.format.open_memmap(path, "w+", np.float32, (n, d))
     classes = []
     for X, y in synthetic_chunks(n, d):
@@ -83,24 +83,24 @@ def synthetic(n: int, d: int) -> Workload:
 
 
 def digits() -> Workload:
-    """Even digits are positive."""
+    """Digits; even ones are positive."""
     X, y = load_digits(return_X_y=True)
     return split("digits", X, (y % 2 == 0).astype(int))
 
 
 def breast_cancer() -> Workload:
-    """Malignant tumors are positive."""
+    """Breast cancer; malignant tumors are positive."""
     X, y = load_breast_cancer(return_X_y=True)
     return split("breast-cancer", X, 1 - y)
 
 
-OF_SCIKIT_LEARN = {"digits": digits, "breast-cancer": breast_cancer}
-EMBEDDED = ("mushrooms", *OF_SCIKIT_LEARN)
+FROM_SCIKIT_LEARN = {"digits": digits, "breast-cancer": breast_cancer}
+EMBEDDED = ("mushrooms", *FROM_SCIKIT_LEARN)
 IN_FOLDER = ("mnist", "cifar-10", "covtype", "unsw-nb15", "20news")
 
 
 def published(name: str, folder: Path | None) -> Workload:
-    """A data set of the paper, with its official split where it has one."""
+    """Load a data set of the paper, with its official split if it has one."""
 
     def rows(subset: str) -> tuple[np.ndarray, np.ndarray]:
         return datasets.load(name, subset=subset, data_home=folder, download=False, return_X_y=True)
@@ -114,8 +114,8 @@ def load(name: str, folder: Path | None) -> Workload:
     if name.startswith("synthetic-"):
         n, d = name.removeprefix("synthetic-").split("x")
         return synthetic(int(n), int(d))
-    if name in OF_SCIKIT_LEARN:
-        return OF_SCIKIT_LEARN[name]()
+    if name in FROM_SCIKIT_LEARN:
+        return FROM_SCIKIT_LEARN[name]()
     if name in IN_FOLDER and folder is None:
-        raise SystemExit(f"{name} is read from the folder that --data names")
+        raise SystemExit(f"{name} requires --data, the folder with the published data sets")
     return published(name, folder)

@@ -1,13 +1,13 @@
-"""The report: each cell with the paper's number, ours, and how far apart they are."""
+"""The report: each cell with the paper's result, ours, and their difference."""
 
 from __future__ import annotations
 
 import html
 from pathlib import Path
 
-from figures import Picture
-from harness import Results
-from tables import LEAST, MEASURES, PAPER_DRAWS, SDS, Cell, Table, reversed_pairs
+from experiments.figures import Picture
+from experiments.harness import Results
+from experiments.tables import LEAST, MEASURES, PAPER_DRAWS, SDS, Cell, Table, reversed_pairs
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -40,15 +40,15 @@ def shown(cell: Cell) -> str:
     return f"{paper} / {ours} / {cell.in_sds:+.1f} sd"
 
 
-def about(table: Table, results: Results) -> list[str]:
-    """Remarks under a table: what differs and why, where data are not the paper's."""
+def remarks_on(table: Table, results: Results) -> list[str]:
+    """Remarks under a table: differences, their explanations, and data other than the paper's."""
     differs = {r["dataset"]: r["differs"] for r in results.lines() if r["differs"]}
     remarks = []
     for measure in table.paper:
         for row in table.cells(measure, results):
             if row[0].dataset in differs:
                 if measure in ("accuracy", "f1") and sum(is_known(cell) for cell in row) > 1:
-                    remarks.append(about_order(row))
+                    remarks.append(remark_on_order(row))
                 continue
             remarks += [
                 f"{cell.dataset}, {cell.method}, {MEASURES[measure]}: paper "
@@ -63,26 +63,26 @@ def about(table: Table, results: Results) -> list[str]:
         for run in table.first_runs()
         for error in results.errors(run)
     ]
-    return remarks + about_epochs(table, results)
+    return remarks + remarks_on_epochs(table, results)
 
 
 def is_known(cell: Cell) -> bool:
-    """Whether both the paper and we have it."""
+    """Whether both the paper and we have a result."""
     return cell.paper is not None and len(cell.ours) > 0
 
 
-def about_order(row: list[Cell]) -> str:
-    """Where data differ, whether the paper's order of methods holds."""
+def remark_on_order(row: list[Cell]) -> str:
+    """For data other than the paper's: whether the order of methods is the same."""
     where = f"{row[0].dataset}, {MEASURES[row[0].measure]}"
     swapped = reversed_pairs(row)
     if not swapped:
-        return f"{where}: the data differ; the paper's order of methods holds."
+        return f"{where}: the data differ; the order of methods is the paper's."
     pairs = "; ".join(f"{second} is better than {first}" for first, second in swapped)
-    return f"{where}: the data differ, and against the paper's order {pairs}."
+    return f"{where}: the data differ; contrary to the paper, {pairs}."
 
 
-def about_epochs(table: Table, results: Results) -> list[str]:
-    """How long networks were trained."""
+def remarks_on_epochs(table: Table, results: Results) -> list[str]:
+    """Numbers of epochs of the networks."""
     epochs: dict[tuple[str, str], list[int]] = {}
     for line in results.lines():
         if line["method"] in table.methods and line.get("epochs"):
@@ -92,7 +92,7 @@ def about_epochs(table: Table, results: Results) -> list[str]:
         span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
         by_data.setdefault(dataset, []).append(f"{method} {span}")
     return [
-        f"{dataset}, epochs where the paper has 200: {', '.join(texts)}."
+        f"{dataset}, number of epochs (200 in the paper): {', '.join(texts)}."
         for dataset, texts in by_data.items()
     ]
 
@@ -104,18 +104,18 @@ def setups(results: Results) -> str:
 
 
 RULE = (
-    f"Cells read paper / ours / difference in standard deviations of both together; mean (sd) over "
-    f"{PAPER_DRAWS} draws where nothing else is said, which with us are draws of the labeled rows "
-    f"too. Marked are cells more than {SDS:g} of the paper's standard deviations apart and more "
-    f"than {LEAST['accuracy']:g} point ({LEAST['test_risk']:g} for risks). Where the data "
-    "differ, what is compared is the order of methods: of two that are apart in the paper, by two "
-    "standard errors and a point, the other one must not be better here by as much. A dash: not "
-    "run, or not in the paper."
+    f"Cells show paper / ours / difference in standard deviations of the difference, as mean (sd) "
+    f"over {PAPER_DRAWS} draws unless noted otherwise; our draws include the choice of labeled "
+    f"samples. Cells are marked if they differ by more than {SDS:g} standard deviations of the "
+    f"paper and by more than {LEAST['accuracy']:g} point ({LEAST['test_risk']:g} for risks). If "
+    "the data are not the paper's, only the order of methods is compared: of two methods that "
+    "differ in the paper by more than two standard errors and a point, the worse one must not be "
+    "better here by as much. A dash means not run, or not in the paper."
 )
 
 
 def markdown(tables: list[Table], results: Results, pictures: list[Picture]) -> str:
-    parts = ["# The paper, run again", setups(results), RULE]
+    parts = ["# Reproduction of the paper", setups(results), RULE]
     for table in tables:
         parts.append(f"## {table.title}")
         for measure in table.paper:
@@ -126,7 +126,7 @@ def markdown(tables: list[Table], results: Results, pictures: list[Picture]) -> 
                 cells = [shown(c) + (" ⚠" if c.differs else "") for c in row]
                 lines.append(f"| {row[0].dataset} | " + " | ".join(cells) + " |")
             parts.append("\n".join(lines))
-        if remarks := about(table, results):
+        if remarks := remarks_on(table, results):
             parts.append("\n".join(f"- {remark}" for remark in remarks))
     for picture in pictures:
         parts += [f"## {picture.title}", f"![{picture.title}]({picture.file})", picture.text]
@@ -135,7 +135,7 @@ def markdown(tables: list[Table], results: Results, pictures: list[Picture]) -> 
 
 def page(tables: list[Table], results: Results, pictures: list[Picture]) -> str:
     e = html.escape
-    body = ["<h1>The paper, run again</h1>", f"<p>{e(setups(results))}</p>"]
+    body = ["<h1>Reproduction of the paper</h1>", f"<p>{e(setups(results))}</p>"]
     body.append(f"<p>{e(RULE)}</p>")
     for table in tables:
         body.append(f"<h2>{e(table.title)}</h2>")
@@ -150,7 +150,7 @@ def page(tables: list[Table], results: Results, pictures: list[Picture]) -> str:
                 )
                 body.append(f"<tr><td>{e(row[0].dataset)}</td>{cells}</tr>")
             body.append("</table>")
-        remarks = "".join(f"<li>{e(r)}</li>" for r in about(table, results))
+        remarks = "".join(f"<li>{e(r)}</li>" for r in remarks_on(table, results))
         body.append(f"<ul>{remarks}</ul>" if remarks else "")
     for picture in pictures:
         title = e(picture.title)
@@ -158,7 +158,7 @@ def page(tables: list[Table], results: Results, pictures: list[Picture]) -> str:
         body.append(f"<p>{e(picture.text)}</p>")
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8">'
-        f"<title>The paper, run again</title><style>{STYLE}</style>{''.join(body)}</html>\n"
+        f"<title>Reproduction of the paper</title><style>{STYLE}</style>{''.join(body)}</html>\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""Training and test parts of the data sets, with what differs from the paper's."""
+"""Training and test parts of the data sets."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 
 from puforest.datasets import load as load_subset
 
-# What the paper has otherwise than the loaders.
+# Parameters of the loaders for the paper's data.
 OPTIONS: dict[str, dict[str, Any]] = {"covtype": {"positive": "other"}}
 
 
 @dataclass(frozen=True)
 class Split:
-    """Training and test rows with true classes."""
+    """Training and test samples with their true classes."""
 
     X: np.ndarray
     y: np.ndarray
     X_test: np.ndarray
     y_test: np.ndarray
     feature_names: list[str]
-    original: np.ndarray | None = None  # classes of the training rows before they became two
+    original: np.ndarray | None = None  # original classes of the training samples
     differs: str = ""
 
 

@@ -1,7 +1,7 @@
-"""Figures of the paper: what to fit for each, kept part by part, and how it is drawn.
+"""Figures of the paper: what to fit, and how to draw it.
 
-A figure is a file in `paper/figures`. Its parts, a draw or a digit each, are kept as lines of CSV,
-so that a killed run goes on where it was, and pictures are drawn again without a fit.
+A figure is a file in `paper/figures`. Its parts, one for each draw or digit, are stored as lines of
+a CSV file, so that an interrupted run can be resumed, and figures redrawn without fitting.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from data import Split
-from harness import NO_DATA, Lines, machine, versions
 from scipy.stats import spearmanr
 from tqdm import tqdm
 
+from experiments.data import Split
+from experiments.harness import NO_DATA, Lines, setup
 from puforest import PUExtraTreesClassifier
 from puforest.datasets import make_pu
 from puforest.inspection import feature_selection_curve
 
-# What stands in a line before its values.
+# Columns before the values.
 ABOUT = ("part", "what", "seconds", "machine", "versions", "settings", "differs")
 COLORS = {"of the risk": "#0b6e99", "of Gini": "#d9730d"}
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure to make, as its file says."""
+    """A figure, as described in its file."""
 
     name: str
     title: str
@@ -48,7 +48,7 @@ class Figure:
         return cls(name=path.stem, **tomllib.loads(path.read_text()))
 
     def settings(self) -> str:
-        """All that the values of a part depend on."""
+        """Describe everything that the values of a part depend on."""
         normalized = ", normalized" if self.normalized else ""
         return (
             f"{self.kind} on {self.dataset}, {self.n_labeled} labeled, step {self.step}{normalized}"
@@ -56,7 +56,7 @@ class Figure:
 
 
 class Parts(Lines):
-    """The file of a figure: some lines for each part. Lines of other settings do not count."""
+    """The CSV file of a figure, without lines of other settings."""
 
     def __init__(self, figure: Figure, folder: Path) -> None:
         super().__init__(folder / f"{figure.name}.csv")
@@ -71,7 +71,7 @@ class Parts(Lines):
 
 @dataclass(frozen=True)
 class Kept:
-    """The lines of a figure that are there: values by part, what they are of, and column."""
+    """Stored values of a figure by part, name and column."""
 
     columns: list[str]
     parts: dict[int, dict[str, np.ndarray]]
@@ -88,13 +88,13 @@ class Kept:
         return cls(columns, parts, lines[0]["differs"] if lines else "")
 
     def mean(self, what: str) -> np.ndarray:
-        """Over the parts."""
+        """Mean over the parts."""
         return np.mean([rows[what] for rows in self.parts.values()], axis=0)
 
 
 @dataclass(frozen=True)
 class Picture:
-    """What a report shows of a figure."""
+    """A figure in the report."""
 
     title: str
     file: str
@@ -102,13 +102,13 @@ class Picture:
 
 
 def save(drawing: Any, path: Path) -> None:
-    """Write a picture, the same bytes for the same picture, and be done with it."""
+    """Save a figure reproducibly, and close it."""
     with plt.rc_context({"svg.hashsalt": path.stem}):
         drawing.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
     plt.close(drawing)
 
 
-# Importances: of PU ET and PN ET, each divided by its sum
+# Importances of PU ET and PN ET, normalized to sum to 1
 
 
 def importances(figure: Figure, X: np.ndarray, y: np.ndarray, draw: int, threads: int) -> Any:
@@ -121,8 +121,8 @@ def importances(figure: Figure, X: np.ndarray, y: np.ndarray, draw: int, threads
     return {what: values / np.abs(values).sum() for what, values in found.items()}
 
 
-def likeness(pu: np.ndarray, pn: np.ndarray) -> float:
-    """Rank correlation of two importances."""
+def rank_correlation(pu: np.ndarray, pn: np.ndarray) -> float:
+    """Rank correlation of two vectors of importances."""
     return float(spearmanr(pu, pn).statistic)
 
 
@@ -131,33 +131,33 @@ def fit_importances(figure: Figure, data: Split, part: int, threads: int) -> Any
 
 
 def draw_importances(figure: Figure, kept: Kept, path: Path) -> Picture:
-    """PU beside PN, features by their importance under PN."""
+    """Draw PU next to PN, with features sorted by their importance under PN."""
     pu, pn = kept.mean("PU"), kept.mean("PN")
     order = np.argsort(pn)
     drawing, panels = plt.subplots(1, 2, figsize=(9, 7), sharey=True, layout="constrained")
     for ax, values, title in zip(panels, (pu, pn), ("PU ET, nnPU", "PN ET"), strict=True):
         ax.barh(np.arange(len(order)), values[order], color=COLORS["of the risk"])
-        ax.set(title=title, xlabel="share of the risk reduction")
+        ax.set(title=title, xlabel="fraction of the risk reduction")
         ax.set_yticks(np.arange(len(order)), [kept.columns[i] for i in order], fontsize=7)
         ax.spines[["top", "right"]].set_visible(False)
     save(drawing, path.with_suffix(".svg"))
     return Picture(
         figure.title,
         path.with_suffix(".svg").name,
-        f"Mean over {len(kept.parts)} draws. Rank correlation of PU with PN: "
-        f"{likeness(pu, pn):.2f}.",
+        f"Mean over {len(kept.parts)} draws. Rank correlation of PU and PN: "
+        f"{rank_correlation(pu, pn):.2f}.",
     )
 
 
 def fit_map(figure: Figure, data: Split, part: int, threads: int) -> Any:
-    """One digit against the others."""
+    """Fit one digit against the others."""
     assert data.original is not None
     digit = (data.original == part).astype(int)
     return data.feature_names, importances(figure, data.X, digit, 0, threads)
 
 
 def draw_maps(figure: Figure, kept: Kept, path: Path) -> Picture:
-    """A column for each digit: PU above, PN below."""
+    """Draw a column for each digit: PU above, PN below."""
     side = int(np.sqrt(len(kept.columns)))
     drawing, panels = plt.subplots(
         2, len(kept.parts), figsize=(13, 3.2), layout="constrained", squeeze=False
@@ -170,15 +170,15 @@ def draw_maps(figure: Figure, kept: Kept, path: Path) -> Picture:
             if column == 0:
                 ax.set_ylabel(what)
     save(drawing, path.with_suffix(".png"))
-    alike = [likeness(rows["PU"], rows["PN"]) for rows in kept.parts.values()]
+    alike = [rank_correlation(rows["PU"], rows["PN"]) for rows in kept.parts.values()]
     table = np.array([values for rows in kept.parts.values() for values in rows.values()])
     important = (table > 0.1 * table.max(axis=1, keepdims=True)).sum(axis=1).mean()
     return Picture(
         figure.title,
         path.with_suffix(".png").name,
-        f"Each digit against the others; lighter is more. Rank correlation of PU with PN: "
-        f"{min(alike):.2f} to {max(alike):.2f}. Pixels with more than a tenth of the largest "
-        f"importance, mean over all maps: {important:.0f}.",
+        f"Each digit against the others; lighter is more important. Rank correlation of PU and "
+        f"PN: {min(alike):.2f} to {max(alike):.2f}. Mean number of pixels per map with more than a "
+        f"tenth of the largest importance: {important:.0f}.",
     )
 
 
@@ -186,7 +186,7 @@ def draw_maps(figure: Figure, kept: Kept, path: Path) -> Picture:
 
 
 def fit_selection(figure: Figure, data: Split, part: int, threads: int) -> Any:
-    """Accuracy with the best features by risk reduction, and by Gini reduction on P against U."""
+    """Accuracy with the top features by risk reduction, and by Gini reduction on P against U."""
     X, labeled = make_pu(data.X, data.y, n_labeled=figure.n_labeled, random_state=part)
     forest = PUExtraTreesClassifier(float(data.y.mean()), random_state=part, n_jobs=threads)
     gini = PUExtraTreesClassifier(risk="pn", random_state=part, n_jobs=threads)
@@ -223,23 +223,25 @@ def draw_selection(figure: Figure, kept: Kept, path: Path) -> Picture:
     save(drawing, path.with_suffix(".svg"))
     area = np.trapezoid(risk - gini, features)
     paper = (
-        "" if figure.paper_area is None else f"; the paper has {figure.paper_area:g}, in no unit"
+        ""
+        if figure.paper_area is None
+        else f"; the paper reports {figure.paper_area:g}, without a unit"
     )
     return Picture(
         figure.title,
         path.with_suffix(".svg").name,
-        f"Mean over {len(kept.parts)} draws. Area between the curves, in accuracy as a share of 1 "
-        f"times number of features: {area:+.2f} in favor of risk reduction{paper}.",
+        f"Mean over {len(kept.parts)} draws. Area between the curves, accuracy (0 to 1) times "
+        f"number of features: {area:+.2f} in favor of risk reduction{paper}.",
     )
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How to fit a part, giving names of columns and rows of values; and how to draw all."""
+    """Functions that fit a part, returning column names and values, and that draw a figure."""
 
     fit: Callable[[Figure, Split, int, int], tuple[list[str], dict[str, np.ndarray]]]
     draw: Callable[[Figure, Kept, Path], Picture]
-    n_parts: int | None = None  # if other than the draws
+    n_parts: int | None = None  # if it is not the number of draws
 
 
 KINDS = {
@@ -258,23 +260,23 @@ def missing_parts(figure: Figure, folder: Path) -> list[int]:
 def perform_figures(
     figures: Iterable[Figure], folder: Path, load: Callable[[str], Split], *, threads: int
 ) -> dict[str, str]:
-    """Do what is missing of the figures, a part at a time.
+    """Run the missing parts of the figures.
 
-    Returns what is wrong with data sets that could not be loaded, as `perform_all` does.
+    Returns error messages of data sets that could not be loaded, as `perform_all` does.
     """
     missing = [(f, part) for f in figures for part in missing_parts(f, folder)]
     loaded: dict[str, Split] = {}
-    not_there: dict[str, str] = {}
+    unavailable: dict[str, str] = {}
     with tqdm(total=len(missing), unit="fit", disable=None) as bar:
         for figure, part in missing:
             bar.set_description(f"{figure.name}: {part}")
-            if figure.dataset not in (*loaded, *not_there):
-                loaded.clear()  # one at a time in memory
+            if figure.dataset not in (*loaded, *unavailable):
+                loaded.clear()  # keep one data set in memory
                 try:
                     loaded[figure.dataset] = load(figure.dataset)
                 except NO_DATA as error:
-                    not_there[figure.dataset] = str(error)
-            if figure.dataset in not_there:
+                    unavailable[figure.dataset] = str(error)
+            if figure.dataset in unavailable:
                 bar.update()
                 continue
             data = loaded[figure.dataset]
@@ -283,8 +285,7 @@ def perform_figures(
             about = {
                 "part": part,
                 "seconds": time.perf_counter() - started,
-                "machine": machine(),
-                "versions": versions(),
+                **setup(),
                 "settings": figure.settings(),
                 "differs": data.differs,
             }
@@ -298,11 +299,11 @@ def perform_figures(
                 )
             )
             bar.update()
-    return not_there
+    return unavailable
 
 
 def draw_all(figures: Iterable[Figure], folder: Path) -> list[Picture]:
-    """The pictures of all figures that have been run to the end."""
+    """Draw all figures whose parts are complete."""
     pictures = []
     for figure in figures:
         if missing_parts(figure, folder):
@@ -310,6 +311,6 @@ def draw_all(figures: Iterable[Figure], folder: Path) -> list[Picture]:
         kept = Kept.read(figure, folder)
         picture = KINDS[figure.kind].draw(figure, kept, folder / figure.name)
         if kept.differs:
-            picture = replace(picture, text=f"{picture.text} The data: {kept.differs}")
+            picture = replace(picture, text=f"{picture.text} Data: {kept.differs}")
         pictures.append(picture)
     return pictures

@@ -1,8 +1,8 @@
-"""Runs of methods on data sets, kept one by one, so that a killed run goes on where it was.
+"""Runs of methods on data sets, stored one by one, so that an interrupted run can be resumed.
 
-A run is one fit and its test: a data set, a method and a draw of the labeled rows. It takes one
-line of a CSV file, with all that was measured, the seed, versions and machine. Tables are views
-of these lines, so what two tables share is run once.
+A run is one fit and its evaluation: a data set, a method and a draw of the labeled samples. It is a
+line of a CSV file, with all results, the seed, versions and machine. Tables are views of these
+lines, so runs that several tables share are done once.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from data import OPTIONS, Split
 from filelock import FileLock
-from methods import FREE, METHODS, Run, Setting
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.pipeline import Pipeline
 from tqdm import tqdm
 
+from benchmarks.machine import cores, cpu, versions
+from experiments.data import OPTIONS, Split
+from experiments.methods import FREE, METHODS, Run, Setting
 from puforest.datasets import make_pu
 from puforest.metrics import pu_risk_score
 from puforest.prior import PriorEstimatedWarning
 
-VERSIONED = ("puforest", "numpy", "scikit-learn", "torch")
+PACKAGES = ("puforest", "numpy", "scikit-learn", "torch")
 FIELDS = (
     "dataset",
     "method",
@@ -55,15 +55,15 @@ FIELDS = (
     "differs",
     "error",
 )
-# Up to so many features, methods are given matrices whose columns are together. On Covertype
-# scikit-learn's trees take little more than half the time then; on CIFAR-10 they would take more.
+# Up to this number of features, methods get Fortran-ordered arrays. On Covertype scikit-learn's
+# trees take little more than half the time with them; on CIFAR-10 they would take longer.
 NARROW = 100
-# What a data set that cannot be had raises: files are missing, damaged, or need a package.
+# Errors of unavailable data sets: files are missing, damaged, or require a package.
 NO_DATA = (FileNotFoundError, ImportError, ValueError)
 
 
 class Lines:
-    """A CSV file of what was measured, replaced in one go when there is more: never cut short."""
+    """A CSV file of results, which is replaced atomically."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -73,17 +73,17 @@ class Lines:
             return []
         with self.path.open(newline="") as file:
             lines = list(csv.DictReader(file))
-        # A line without its last field was cut short.
+        # A line without its last field is incomplete.
         return [line for line in lines if None not in line.values()]
 
     def key(self, line: dict[str, Any]) -> Any:
-        """What there is one line of."""
+        """Key of a line, which is unique in the file."""
         raise NotImplementedError
 
     def add(self, *records: dict[str, Any]) -> None:
-        """Keep lines, which replace older ones of the same key.
+        """Add lines, which replace older ones with the same key.
 
-        Runs may go on in several processes at once, hence the lock.
+        The lock allows several processes to run at once.
         """
         new = {self.key(record) for record in records}
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ class Lines:
 
 
 class Results(Lines):
-    """The file of runs."""
+    """The CSV file of the runs."""
 
     def key(self, line: dict[str, Any]) -> Run:
         return Run.of(line)
@@ -108,49 +108,38 @@ class Results(Lines):
         return {Run.of(line) for line in self.lines()}
 
     def missing(self, runs: Iterable[Run]) -> list[Run]:
-        """Those that are not there, or that have been done with other settings than are set now."""
+        """Runs that are missing, or that were done with other settings."""
         kept = {Run.of(line): line for line in self.lines()}
         return [run for run in dict.fromkeys(runs) if run not in kept or is_stale(run, kept[run])]
 
     def values(self, run: Run, measure: str) -> np.ndarray:
-        """A measure over the draws of a run, in percent where it is a share of rows."""
+        """Values of a measure over the draws of a run; accuracy and F in percent."""
         scale = 100 if measure in ("accuracy", "f1") else 1
         return np.array([scale * float(r[measure]) for r in self._draws(run) if r[measure] != ""])
 
     def errors(self, run: Run) -> list[str]:
-        """What a method said where it could not learn from a draw, each once."""
+        """Distinct error messages of a method that failed on a draw."""
         return list(dict.fromkeys(r["error"] for r in self._draws(run) if r.get("error")))
 
     def _draws(self, run: Run) -> list[dict[str, str]]:
         return [r for r in self.lines() if replace(Run.of(r), draw=run.draw) == run]
 
 
-def machine() -> str:
-    model = platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [line for line in info.read_text().splitlines() if line.startswith("model name")]
-        model = names[0].partition(":")[2].strip() if names else model
-    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"
-
-
-def versions() -> str:
-    found = []
-    for name in VERSIONED:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
-    return "; ".join(found)
+def setup() -> dict[str, str]:
+    """Machine and versions of a run, as they are stored with it."""
+    return {
+        "machine": f"{cpu()}, {cores()} cores, Python {platform.python_version()}",
+        "versions": "; ".join(f"{name} {v}" for name, v in versions(PACKAGES).items()),
+    }
 
 
 def last_step(model: Any) -> Any:
-    """The classifier of a pipeline, or the model itself."""
+    """Last step of a pipeline, or the model itself."""
     return model[-1] if isinstance(model, Pipeline) else model
 
 
 def settings(run: Run, model: Any) -> str:
-    """All that was chosen for a run, in words: with the same words, the same result."""
+    """Describe everything that the result of a run depends on."""
     free = {name: None for name in model.get_params() if name.split("__")[-1] in FREE}
     chosen = " ".join(repr(clone(model).set_params(**free)).split())
     options = OPTIONS.get(run.dataset)
@@ -158,7 +147,7 @@ def settings(run: Run, model: Any) -> str:
 
 
 def is_stale(run: Run, line: dict[str, str]) -> bool:
-    """Whether a run that is kept was done with other settings; old lines do not say."""
+    """Whether a stored run was done with other settings; old lines have none."""
     if not line.get("settings"):
         return False
     setting = Setting(run, float(line["prior"]))
@@ -172,7 +161,7 @@ def perform(
     scratch: Path,
     tell: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
-    """Draw the labeled rows, fit, test. That a method refuses the data is a result too."""
+    """Draw the labeled samples, fit and evaluate. An error of the method is a result, too."""
     method = METHODS[run.method]
     prior = float(data.y.mean())
     model = method.make(Setting(run, prior, threads, scratch, tell))
@@ -189,8 +178,7 @@ def perform(
         "features": data.X.shape[1],
         "prior": prior,
         "threads": threads,
-        "machine": machine(),
-        "versions": versions(),
+        **setup(),
         "settings": settings(run, model),
         "differs": data.differs,
     }
@@ -209,12 +197,12 @@ def perform(
             X = np.asfortranarray(X)
         started, cpu_started = time.perf_counter(), time.process_time()
         with warnings.catch_warnings():
-            # Methods that are to estimate the prior need not say so.
+            # Some methods are meant to estimate the prior.
             warnings.simplefilter("ignore", PriorEstimatedWarning)
             model.fit(X, labels)
     except ValueError as error:
         return record | {"error": str(error)}
-    if not resumed:  # else only the last part of the fit was timed
+    if not resumed:  # otherwise only a part of the fit was timed
         record["fit_seconds"] = time.perf_counter() - started
         record["fit_cpu_seconds"] = time.process_time() - cpu_started
     record["epochs"] = getattr(last_step(model), "n_iter_", "")
@@ -243,32 +231,32 @@ def by_dataset(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
 def perform_all(
     runs: Iterable[Run], results: Results, load: Callable[[str], Split], *, threads: int
 ) -> dict[str, str]:
-    """Do what is missing of the runs, a data set at a time.
+    """Do the missing runs, one data set at a time.
 
-    Returns what is wrong with data sets that could not be loaded, whose runs are left out.
+    Returns error messages of data sets that could not be loaded, whose runs are skipped.
     """
     scratch = results.path.parent / "scratch"
     missing = results.missing(runs)
-    not_there: dict[str, str] = {}
+    unavailable: dict[str, str] = {}
     with tqdm(total=len(missing), unit="run", disable=None) as bar:
         for name, those in by_dataset(missing):
             try:
                 data = load(name)
             except NO_DATA as error:
-                not_there[name] = str(error)
+                unavailable[name] = str(error)
                 bar.update(len(those))
                 continue
             for run in those:
                 bar.set_description(f"{name}: {run.method}, draw {run.draw}")
-                if results.missing([run]):  # another process may have been here
+                if results.missing([run]):  # another process may have done it
                     results.add(perform(run, data, threads, scratch, bar.set_postfix_str))
                 bar.update()
-    return not_there
+    return unavailable
 
 
-def end(not_there: dict[str, str], *, interrupted: bool) -> None:
-    """Say what was left out, and how to go on."""
+def end(unavailable: dict[str, str], *, interrupted: bool) -> None:
+    """Exit with a message if the run was interrupted or data sets were skipped."""
     if interrupted:
-        raise SystemExit("interrupted: run the same command again to go on")
-    if not_there:
-        raise SystemExit("\n".join(f"left out {name}: {e}" for name, e in not_there.items()))
+        raise SystemExit("interrupted: run the same command again to resume")
+    if unavailable:
+        raise SystemExit("\n".join(f"skipped {name}: {e}" for name, e in unavailable.items()))

@@ -1,13 +1,12 @@
-"""Methods over data sets, scenarios and numbers of labeled rows: ranks, and which differ.
+"""Ranks of methods over data sets, scenarios and numbers of labeled samples.
 
-python experiments/leaderboard.py --data FOLDER
-python experiments/leaderboard.py --also experiments/more_data.py --datasets mushrooms breast-cancer
+python -m experiments.leaderboard --data FOLDER
+python -m experiments.leaderboard --also experiments/more_data.py --datasets mushrooms breast-cancer
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import runpy
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,12 +14,13 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from data import load
-from figures import save
-from harness import Results, end, perform_all
-from methods import METHODS, Run
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
+from benchmarks.machine import cores
+from experiments.data import load
+from experiments.figures import save
+from experiments.harness import Results, end, perform_all
+from experiments.methods import METHODS, Run
 from puforest.datasets import DATASETS
 from puforest.scenario import SCENARIOS
 
@@ -40,9 +40,9 @@ FAILED = -np.inf
 
 
 def ranks_by_dataset(cases: Sequence[Run], scores: np.ndarray) -> np.ndarray:
-    """Mean rank of each method over the cases of a data set, a row for each; 1 is best, ties share.
+    """Mean rank of each method over the cases of each data set; 1 is best, ties are averaged.
 
-    Cases of the same data set say the same thing again: what is independent are data sets.
+    Only data sets are independent, not the cases of the same data set.
     """
     ranks = np.array([rankdata(-row) for row in scores])
     names = np.array([case.dataset for case in cases])
@@ -50,7 +50,7 @@ def ranks_by_dataset(cases: Sequence[Run], scores: np.ndarray) -> np.ndarray:
 
 
 def critical_difference(n_methods: int, n_datasets: int) -> float:
-    """How far two mean ranks must be apart to differ, by Nemenyi's test at the level of 5%."""
+    """Critical difference of mean ranks in Nemenyi's test at the 5% level."""
     q = studentized_range.ppf(1 - LEVEL, n_methods, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
 
@@ -58,9 +58,9 @@ def critical_difference(n_methods: int, n_datasets: int) -> float:
 def collected(
     cases: Sequence[Run], methods: Sequence[str], results: Results, measure: str
 ) -> tuple[list[Run], np.ndarray]:
-    """Means over the draws, a row for each case that all methods have been run on.
+    """Means over the draws, with a row for each case that all methods were run on.
 
-    A method that could not learn from one of the draws has failed, which is worse than any mean.
+    A method that failed on one of the draws is ranked below all others.
     """
     kept, rows = [], []
     for case in cases:
@@ -68,14 +68,14 @@ def collected(
         failed = [bool(results.errors(run)) for run in runs]
         values = [results.values(run, measure) for run in runs]
         run_on = all(f or len(v) for f, v in zip(failed, values, strict=True))
-        if run_on and not all(failed):  # else there are too few positives to label so many
+        if run_on and not all(failed):  # otherwise there are too few positives to label
             kept.append(case)
             rows.append([FAILED if f else v.mean() for f, v in zip(failed, values, strict=True)])
     return kept, np.array(rows)
 
 
 def remarks(cases: Sequence[Run], methods: Sequence[str], results: Results) -> list[str]:
-    """What methods said where they failed, each message once, and where data are special."""
+    """Distinct error messages of the methods, and notes on the data sets."""
     said: dict[tuple[str, str], list[str]] = {}
     for case, method in product(cases, methods):
         for error in results.errors(replace(case, method=method)):
@@ -100,8 +100,8 @@ def page(
     order = np.argsort(ranks)
     lines = [
         "# Leaderboard",
-        f"Mean {measure} in percent over the draws; the best of a row is bold. Ranks are averaged "
-        "over the rows of a data set, then over data sets.",
+        f"Mean {measure} over the draws, in percent; the best result of each row is bold. Ranks "
+        "are averaged over the rows of a data set, then over data sets.",
     ]
     table = ["| data | scenario | labeled | " + " | ".join(methods[i] for i in order) + " |"]
     table.append("|" + " --- |" * (3 + len(methods)))
@@ -118,8 +118,9 @@ def page(
         p = friedmanchisquare(*by_dataset.T).pvalue
         cd = critical_difference(len(methods), len(by_dataset))
         lines.append(
-            f"Over {len(by_dataset)} data sets the methods differ with p = {p:.2g} (Friedman); two "
-            f"of them differ at 5% where their mean ranks are {cd:.2f} apart (Nemenyi)."
+            f"Over {len(by_dataset)} data sets, the methods differ with p = {p:.2g} (Friedman "
+            f"test). Two methods differ at the 5% level if their mean ranks differ by {cd:.2f} "
+            "(Nemenyi test)."
         )
     if notes:
         lines.append("\n".join(f"- {note}" for note in notes))
@@ -127,7 +128,7 @@ def page(
 
 
 def draw(methods: Sequence[str], ranks: np.ndarray, cd: float, path: Path) -> None:
-    """A critical-difference diagram: bars join methods that cannot be told apart."""
+    """Draw a critical-difference diagram: bars join methods that do not differ significantly."""
     import matplotlib.pyplot as plt
 
     order = np.argsort(ranks)
@@ -143,7 +144,7 @@ def draw(methods: Sequence[str], ranks: np.ndarray, cd: float, path: Path) -> No
         if last > joined and last > ranks[first]:
             joined = last
             ax.plot([ranks[first], last], [top - place + 0.3] * 2, color="#d9730d", linewidth=3)
-    ax.set(xlabel=f"mean rank; bars: less than {cd:.2f} apart", yticks=[])
+    ax.set(xlabel=f"mean rank; bars: difference below {cd:.2f}", yticks=[])
     ax.set_xlim(1, len(methods) + 1.5)
     ax.spines[["top", "right", "left"]].set_visible(False)
     save(figure, path)
@@ -152,10 +153,10 @@ def draw(methods: Sequence[str], ranks: np.ndarray, cd: float, path: Path) -> No
 def write(
     cases: Sequence[Run], methods: Sequence[str], results: Results, measure: str, folder: Path
 ) -> None:
-    """The page and its picture, of the cases that are complete."""
+    """Write the page and its figure for all complete cases."""
     kept, scores = collected(cases, methods, results, measure)
     if not kept:
-        print("no case has been run with all methods yet")
+        print("no case was run with all methods yet")
         return
     text = page(kept, methods, scores, measure, remarks(kept, methods, results))
     (folder / "leaderboard.md").write_text(text, encoding="utf-8")
@@ -167,14 +168,16 @@ def write(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="folder of the data sets; or PUFOREST_DATA")
+    parser.add_argument(
+        "--data", type=Path, help="folder of the data sets (default: PUFOREST_DATA)"
+    )
     parser.add_argument(
         "--also",
         type=Path,
         nargs="+",
         default=[],
         metavar="FILE",
-        help="Python files with data sets and methods of your own, such as more_data.py",
+        help="Python files that add data sets and methods, such as more_data.py",
     )
     parser.add_argument("--datasets", nargs="+", default=list(ON))
     parser.add_argument("--methods", nargs="+", default=list(COMPARED))
@@ -182,9 +185,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--labeled", nargs="+", type=int, default=[100, 1000])
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--measure", default="accuracy", choices=("accuracy", "f1"))
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--threads", type=int, default=cores())
     out = Path(__file__).parent / "leaderboard"
-    parser.add_argument("--out", type=Path, default=out, help="folder of the results")
+    parser.add_argument("--out", type=Path, default=out, help="folder for the results")
     args = parser.parse_args(arguments)
     for path in args.also:
         runpy.run_path(str(path))
@@ -193,7 +196,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ("--methods", args.methods, METHODS),
     ):
         if unknown := [name for name in given if name not in known]:
-            parser.error(f"{option} {unknown[0]}: there is {', '.join(known)}; --also adds more")
+            parser.error(
+                f"{option}: unknown {unknown[0]}; known are {', '.join(known)}; --also adds more"
+            )
     results = Results(args.out / "runs.csv")
     cases = [
         Run(dataset, "", 0, n, scenario)
@@ -205,16 +210,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for method in args.methods
         for i in range(args.draws)
     ]
-    not_there: dict[str, str] = {}
+    unavailable: dict[str, str] = {}
     interrupted = False
     try:
-        not_there = perform_all(
+        unavailable = perform_all(
             runs, results, lambda name: load(name, args.data), threads=args.threads
         )
     except KeyboardInterrupt:
         interrupted = True
     write(cases, args.methods, results, args.measure, args.out)
-    end(not_there, interrupted=interrupted)
+    end(unavailable, interrupted=interrupted)
 
 
 if __name__ == "__main__":

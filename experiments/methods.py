@@ -1,4 +1,4 @@
-"""The methods of the experiments by name: how to make an estimator for a draw."""
+"""The methods of the experiments by name: functions that create an estimator for a draw."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from puforest import PUExtraTreesClassifier
 
 @dataclass(frozen=True)
 class Run:
-    """The draw is the seed. Supervised methods learn from all classes, whatever is labeled."""
+    """A run; the draw is the seed. Supervised methods ignore `n_labeled` and `scenario`."""
 
     dataset: str
     method: str
@@ -33,30 +33,30 @@ class Run:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a method may depend on, and what it may use."""
+    """Input of the functions that create estimators."""
 
     run: Run
     prior: float
     threads: int = 1
-    scratch: Path = Path("scratch")  # for what a killed fit goes on from
-    tell: Callable[[str], None] = print  # how far a long fit is
+    scratch: Path = Path("scratch")  # folder for checkpoints
+    tell: Callable[[str], None] = print  # reports the progress of long fits
 
 
-# Parameters that change nothing about a result, or that a run has anyway.
+# Parameters that do not change the result, or that are part of the run.
 FREE = {"n_jobs", "callback", "checkpoint", "random_state"}
 
 
 @dataclass(frozen=True)
 class Method:
-    """`make` takes a `Setting`, and returns an estimator to fit."""
+    """A method; `make` creates the estimator for a `Setting`."""
 
     make: Callable[[Setting], Any]
-    supervised: bool = False  # learns from the true classes of all training rows
-    risk: str | None = None  # by which it is to be judged on the training rows too
+    supervised: bool = False  # fitted to the true classes of all training samples
+    risk: str | None = None  # risk to evaluate on the training samples
 
 
 def forest(**params: Any) -> Callable[[Setting], Any]:
-    """puforest's extra trees; without a risk of their own they learn nnPU."""
+    """puforest's extra trees, with the nnPU risk by default."""
 
     def make(setting: Setting) -> Any:
         known = {} if params.get("risk") == "pn" else {"prior": setting.prior}
@@ -70,7 +70,7 @@ def forest(**params: Any) -> Callable[[Setting], Any]:
 
 
 def bagging(sample_size: Any, *, knows_prior: bool = False) -> Callable[[Setting], Any]:
-    """PU bagging of extra trees; the paper draws as many unlabeled rows as there are rows."""
+    """PU bagging of extra trees; the paper draws as many samples as there are unlabeled ones."""
 
     def make(setting: Setting) -> Any:
         from puforest.baselines import PUBaggingClassifier
@@ -122,17 +122,18 @@ def scikit_learn(n_estimators: int) -> Callable[[Setting], Any]:
     return make
 
 
-# The paper's networks. Its 200 epochs are cut by early stopping, or to what one core without a
-# graphics card does in less than an hour. uPU is run without early stopping too, as the paper's
-# must have been. Self-PU, whose schedule is made of shares of the epochs, is not stopped early; one
+# The paper's networks. Its 200 epochs are reduced by early stopping, or to the number that takes
+# less than an hour on one core without a GPU. uPU is also run without early stopping, as the paper
+# must have done. Self-PU, whose schedule depends on the number of epochs, is not stopped early; one
 # of its epochs takes about four times as long.
 ARCHITECTURES = {"20news": "softsign", "cifar-10": "cnn"}
 MOST_EPOCHS = 200
 EPOCHS = {"covtype": 100, "cifar-10": 2}
 SELF_PU_EPOCHS = {"mushrooms": 30, "20news": 30, "mnist": 20, "covtype": 8, "cifar-10": 1}
 LEARNING_RATES = {"cifar-10": 5e-4}
-# On MNIST as in the authors' code of nnPU: of the usual 1000 rows 16 would be labeled, and nnPU
-# ends about 3 points lower. An epoch is three steps then, hence more patience.
+# The batch size for MNIST is that of nnPU's authors: of the usual 1000 samples only 16 would be
+# labeled, and nnPU would be about 3 points worse. An epoch has three steps then, hence the larger
+# patience.
 BATCH_SIZES = {"mnist": 30000}
 USUAL_BATCH_SIZE = 1000
 PATIENCE = {"mnist": 30}
@@ -142,7 +143,7 @@ USUAL_PATIENCE = 10
 def network(
     kind: str, budget: dict[str, int] = EPOCHS, *, stops_early: bool = False
 ) -> Callable[[Setting], Any]:
-    """A network on features scaled to [0, 1], trained for the epochs that a data set is given."""
+    """A network on features scaled to [0, 1], with a number of epochs for each data set."""
 
     def make(setting: Setting) -> Any:
         from puforest.baselines import PUNetClassifier, SelfPUClassifier
@@ -151,7 +152,7 @@ def network(
         epochs = budget.get(run.dataset, MOST_EPOCHS)
         patience = PATIENCE.get(run.dataset, USUAL_PATIENCE)
         may_stop = stops_early and epochs > patience
-        # Where neither can stop, both ways are the same training, done once.
+        # If neither can stop early, both variants are the same training, done once.
         way = "stopped" if may_stop else "whole"
         of = f"{run.dataset}-{run.scenario}-{run.n_labeled}-{kind}-{way}-{run.draw}"
 

@@ -1,6 +1,6 @@
-"""Small data sets of scikit-learn for the leaderboard, and how to add one's own.
+"""Small data sets of scikit-learn for the leaderboard, as an example of adding your own.
 
-python experiments/leaderboard.py --also experiments/more_data.py --datasets breast-cancer digits
+python -m experiments.leaderboard --also experiments/more_data.py --datasets breast-cancer digits
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from puforest.datasets import Dataset, register
 
 
 def even_digits(**options: Any) -> Any:
-    """Digits of 8 x 8 pixels, the even ones against the others."""
+    """Digits of 8 x 8 pixels; even ones are positive."""
     digits = load_digits(**options)
     digits.target = 1 - digits.target % 2
     return digits
@@ -20,7 +20,7 @@ def even_digits(**options: Any) -> Any:
 register(Dataset("breast-cancer", load_breast_cancer))
 register(Dataset("digits", even_digits))
 
-# A method of one's own is a line more in a table:
+# Methods are added to a dictionary:
 #
-#     from methods import METHODS, Method
+#     from experiments.methods import METHODS, Method
 #     METHODS["mine"] = Method(lambda setting: MyClassifier(setting.prior))

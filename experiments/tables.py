@@ -1,4 +1,4 @@
-"""Tables of the paper: what to run, what the paper says, and how far apart the two are."""
+"""Tables of the paper: what to run, the paper's results, and the differences from ours."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from itertools import permutations
 from pathlib import Path
 
 import numpy as np
-from harness import Results
-from methods import Run
+
+from experiments.harness import Results
+from experiments.methods import Run
 
 MEASURES = {
     "accuracy": "accuracy, %",
     "f1": "F, %",
-    "train_risk": "zero-one PU risk on the training rows",
-    "test_risk": "zero-one risk on the test rows",
+    "train_risk": "zero-one PU risk on the training samples",
+    "test_risk": "zero-one risk on the test samples",
     "fit_seconds": "training time, s",
 }
-# How far apart a cell may be: sds of the paper, or this much if that is more.
+# Tolerance of a cell: a number of the paper's standard deviations, but at least LEAST.
 SDS = 2.0
 PAPER_DRAWS = 5
-# The paper rounds to two digits: what it prints as 0.00 may be as large as this.
+# The paper rounds to two decimals: 0.00 may be as large as this.
 ROUNDED = 0.005
 LEAST = {"accuracy": 1.0, "f1": 1.0, "train_risk": 0.01, "test_risk": 0.01}
 
@@ -38,13 +39,13 @@ class Number:
             return None
         found = re.fullmatch(r"(-?[\d.]+) \(([\d.]+)\)", text)
         if not found:
-            raise ValueError(f"not a mean with its deviation in brackets: {text!r}")
+            raise ValueError(f"not a mean with its standard deviation in parentheses: {text!r}")
         return cls(float(found[1]), float(found[2]))
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What the paper says and what was measured; either may be missing."""
+    """Results of the paper and ours; either may be missing."""
 
     dataset: str
     method: str
@@ -62,7 +63,7 @@ class Cell:
 
     @property
     def in_sds(self) -> float | None:
-        """The difference in standard deviations, those of both together."""
+        """Difference in standard deviations of the difference."""
         if self.paper is None or not len(self.ours):
             return None
         sd = float(np.hypot(max(self.paper.sd, ROUNDED), self.sd))
@@ -70,7 +71,7 @@ class Cell:
 
     @property
     def differs(self) -> bool:
-        """Whether it is farther from the paper than chance and rounding would have it."""
+        """Whether the difference from the paper exceeds the tolerance."""
         if self.paper is None or not len(self.ours) or self.measure not in LEAST:
             return False
         allowed = max(SDS * self.paper.sd, LEAST[self.measure])
@@ -78,9 +79,9 @@ class Cell:
 
 
 def reversed_pairs(row: list[Cell]) -> list[tuple[str, str]]:
-    """Methods of which the paper's first is the better one and ours the other, neither by chance.
+    """Pairs of methods whose order in the paper is reversed here, both significantly.
 
-    Apart are means that differ by more than two standard errors of the difference and a point.
+    Significant are differences of more than two standard errors and a point.
     """
 
     def apart(a: Number, b: Number) -> bool:
@@ -111,7 +112,7 @@ class Table:
     draws: int
     n_labeled: int = 1000
     draws_of: dict[str, int] = field(default_factory=dict)  # by data set
-    scenario_of: dict[str, str] = field(default_factory=dict)  # by method, the others case-control
+    scenario_of: dict[str, str] = field(default_factory=dict)  # by method; default: case-control
     paper: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     explained: dict[str, str] = field(default_factory=dict)
@@ -121,7 +122,7 @@ class Table:
         return cls(name=path.stem, **tomllib.loads(path.read_text()))
 
     def row(self, dataset: str) -> list[Run]:
-        """The first draw of each method."""
+        """First draw of each method."""
         return [
             Run(dataset, method, 0, self.n_labeled, self.scenario_of.get(method, "case-control"))
             for method in self.methods
@@ -138,7 +139,7 @@ class Table:
         ]
 
     def explanation(self, cell: Cell) -> str | None:
-        """The key of what is known about a cell that differs, the most special one there is."""
+        """Most specific key of an explanation for a cell that differs."""
         keys = (
             f"{cell.dataset}: {cell.method}: {cell.measure}",
             f"{cell.dataset}: {cell.method}",
@@ -152,7 +153,7 @@ class Table:
         return "not explained" if key is None else self.explained[key]
 
     def cells(self, measure: str, results: Results) -> list[list[Cell]]:
-        """Rows of cells, a data set each: all that the paper or we have."""
+        """Rows of cells, one for each data set that the paper or we have results for."""
         rows = []
         said, values = self.paper[measure], results.values
         for dataset in dict.fromkeys([*self.datasets, *said]):

@@ -57,7 +57,7 @@ def data_folder():
 @pytest.fixture
 def toy():
     """Small data for the experiments, which are easy to learn."""
-    from data import Split
+    from experiments.data import Split
 
     rng = np.random.default_rng(0)
     y = (rng.random(300) < 0.5).astype(int)

@@ -1,4 +1,4 @@
-"""The naive forest: what the compiled core must do, as plainly as it can be said.
+"""The naive forest: a simple specification of the compiled core.
 
 One row at a time, one candidate at a time, no codes, no threads, no shortcuts. It draws from
 the same random streams as the core, so that both see the same candidates.
@@ -91,7 +91,7 @@ def is_pure(w_p, w_u, risk, loss):
 
 
 def row_weights(labeled, sample_weight, *, risk, scenario, prior, propensity=None):
-    """Weights (w_p, w_u) of each row; `prior` may be None where it follows from the rest.
+    """Weights (w_p, w_u) of each row; `prior` may be None if it is implied.
 
     Sample weights count by their ratios alone. Those above 0 that floats cannot hold beside the
     largest one, scaled to at most 1 by a power of two, are refused: digits would be lost, and a
@@ -146,7 +146,7 @@ def between(low, high, u):
 
 
 class Tree:
-    """One tree on the given rows.
+    """A tree on the given rows.
 
     `positive` and `sample` are the weights of the rows within their groups, `masses` the three
     totals (W_p of the labeled, W_u of the labeled, W_u of the unlabeled rows), `thresholds`
@@ -267,7 +267,7 @@ class Tree:
         return None if reduction < self.min_risk_reduction else reduction
 
     def nodes(self):
-        """All nodes with the paths that lead to them."""
+        """All nodes by their paths."""
         todo = [("", self.root)]
         while todo:
             path, node = todo.pop()
@@ -279,7 +279,7 @@ class Tree:
 
 
 def draw_sample(key, n_labeled, n_rows, *, replace, together, labeled, unlabeled):
-    """Positions that a tree sees, labeled ones coming first among all positions."""
+    """Positions of the rows that a tree uses; labeled rows come first."""
     if not replace and labeled == n_labeled and unlabeled == n_rows - n_labeled:
         return np.arange(n_rows)
     rng = Rng(derive(key, SAMPLE))

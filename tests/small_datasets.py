@@ -1,4 +1,4 @@
-"""Files of the published data sets with a few rows each, and loaders that expect these."""
+"""Small versions of the published files, and loaders that expect them."""
 
 import bz2
 import gzip
@@ -40,7 +40,7 @@ def patches(classes):
 
 
 def small_files():
-    """Data sets of a few rows, as the bytes of each file of the layout."""
+    """Contents of the files of all data sets, with a few rows each."""
     rng = np.random.default_rng(0)
     files = {}
     for part, n in (("train", 3), ("t10k", 2)):
@@ -67,7 +67,7 @@ def small_files():
 
 
 def expect_small_files(patch):
-    """Let the loaders expect as many rows as the small files have."""
+    """Let the loaders expect the numbers of rows of the small files."""
     rows = {"train": 3, "test": 2}
     patch.setattr(
         mnist, "FILES", {p: tuple(replace(f, rows=rows[p]) for f in mnist.FILES[p]) for p in rows}

@@ -15,7 +15,7 @@ from puforest.datasets import load_mushrooms, make_pu
 
 
 def mean_accuracy(model, train, test, draws):
-    """Mean accuracy on the test rows over draws of 1000 labeled positives."""
+    """Mean test accuracy over draws of 1000 labeled positives."""
     X, y = train
     scores = []
     for seed in range(draws):
@@ -87,7 +87,7 @@ def test_mnist_supervised(mnist):
     assert 100 * model.score(*test) >= 97.9
 
 
-def test_mushrooms_file_of_the_publisher(data_folder):
+def test_published_mushrooms_file(data_folder):
     """The embedded copy is the published file."""
     from importlib.resources import files
 

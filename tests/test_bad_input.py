@@ -1,4 +1,4 @@
-"""Wrong input gets an error that names what is wrong; odd but right input works."""
+"""Invalid input raises an error that names it; unusual but valid input works."""
 
 import inspect
 from fractions import Fraction
@@ -78,7 +78,7 @@ BAD_PARAMETERS = {
 }
 
 
-def test_a_wrong_parameter_is_named(cls):
+def test_invalid_parameters_are_named(cls):
     wrong = []
     for name in inspect.signature(cls).parameters:
         for value in BAD_PARAMETERS[name]:
@@ -91,13 +91,13 @@ def test_a_wrong_parameter_is_named(cls):
     assert not wrong
 
 
-def test_every_parameter_has_wrong_values():
+def test_every_parameter_has_invalid_values():
     names = {name for cls in ESTIMATORS for name in inspect.signature(cls).parameters}
     assert names == BAD_PARAMETERS.keys()
 
 
 @pytest.mark.parametrize("risk", ["nnpu", "upu"])
-def test_the_prior_must_cover_the_labeled_rows(cls, risk):
+def test_prior_below_the_labeled_fraction(cls, risk):
     share = Y.mean()
     single = {"scenario": "single-training-set", "risk": risk}
     with pytest.raises(ValueError, match="prior"):
@@ -108,13 +108,13 @@ def test_the_prior_must_cover_the_labeled_rows(cls, risk):
             fitted.with_prior(wrong)
 
 
-def test_out_of_bag_answers_need_rows_out_of_the_bag():
+def test_out_of_bag_predictions_require_out_of_bag_rows():
     with pytest.raises(ValueError, match="oob_score"):
         make(PUExtraTreesClassifier, oob_score=True).fit(X, Y)
 
 
 @pytest.mark.parametrize(("name", "value"), [("voting", "loud"), ("n_jobs", "many")])
-def test_a_parameter_spoilt_after_the_fit_is_named(name, value):
+def test_parameters_invalid_after_the_fit_are_named(name, value):
     forest = make(PUExtraTreesClassifier).fit(X, Y).set_params(**{name: value})
     with pytest.raises(BAD, match=name):
         forest.predict(X)
@@ -146,7 +146,7 @@ BAD_X = {
 
 
 @pytest.mark.parametrize("name", BAD_X)
-def test_wrong_rows(cls, name):
+def test_invalid_rows(cls, name):
     x, message = BAD_X[name]
     with pytest.raises(BAD, match=message):
         make(cls).fit(x, Y)
@@ -175,7 +175,7 @@ BAD_Y = {
 
 @pytest.mark.parametrize("risk", ["nnpu", "pn"])
 @pytest.mark.parametrize("name", BAD_Y)
-def test_wrong_y(cls, name, risk):
+def test_invalid_y(cls, name, risk):
     y, message = BAD_Y[name]
     with pytest.raises(BAD, match=message):
         make(cls, risk=risk).fit(X, y)
@@ -219,12 +219,12 @@ BAD_ROWS = [
 @pytest.mark.parametrize(
     ("argument", "value"), [pytest.param(a, v, id=f"{a} {name}") for a, name, v in BAD_ROWS]
 )
-def test_wrong_weights_and_propensities_are_named(cls, argument, value):
+def test_invalid_weights_and_propensities_are_named(cls, argument, value):
     with pytest.raises(BAD, match=argument):
         make(cls).fit(X, Y, **{argument: value})
 
 
-def test_propensities_must_fit_risk_and_scenario(cls):
+def test_propensities_require_risk_and_scenario(cls):
     for params in ({"risk": "pn"}, {"prior": None}):
         with pytest.raises(ValueError, match=r"propensit"):
             make(cls, **params).fit(X, Y, propensity=np.full(40, 0.9))
@@ -234,7 +234,7 @@ def test_propensities_must_fit_risk_and_scenario(cls):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_other_features_than_those_of_the_fit(cls, method):
+def test_features_differ_from_the_fit(cls, method):
     names = list("abc")
     frame = pd.DataFrame(X, columns=names)
     fitted = make(cls).fit(frame, Y)
@@ -248,7 +248,7 @@ def test_other_features_than_those_of_the_fit(cls, method):
         getattr(make(cls), method)(X)
 
 
-def test_a_failed_fit_leaves_the_earlier_one(cls):
+def test_failed_fits_keep_the_previous_one(cls):
     fitted = make(cls).fit(X, Y)
     before = dict(vars(fitted))
     for x, y, rows in [
@@ -283,7 +283,7 @@ def unaligned(x):
 
 
 def field(x, *others):
-    """A field of a structured array, whose rows are no whole number of cells apart."""
+    """A field of a structured array, whose stride is not a multiple of its item size."""
     packed = np.zeros(len(x), dtype=[*others, ("x", x.dtype, x.shape[1]), ("last", "i2")])
     packed["x"] = x
     return packed["x"]
@@ -322,7 +322,7 @@ SAME_X = {
 @pytest.mark.parametrize("form", SAME_X)
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.filterwarnings("ignore:X has feature names")
-def test_the_form_of_the_rows_does_not_matter(cls, form, tmp_path):
+def test_input_types_and_layouts(cls, form, tmp_path):
     x = SAME_X[form](tmp_path)
     expected = make(cls).fit(X, Y)
     fitted = make(cls).fit(x, Y)
@@ -351,7 +351,7 @@ SAME_Y = {
 
 
 @pytest.mark.parametrize("coding", SAME_Y)
-def test_the_coding_of_y_does_not_matter(cls, coding):
+def test_encodings_of_y(cls, coding):
     y = SAME_Y[coding]
     expected = make(cls).fit(X, Y).predict(X)
     fitted = make(cls).fit(X, y)

@@ -1,4 +1,4 @@
-"""Other PU methods: each does what its paper says, and respects prior and scenario."""
+"""Baselines: predictions, priors, scenarios and errors."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -27,9 +27,9 @@ CHECKED = [
     NaivePUClassifier(GaussianNB()),
     PUBaggingClassifier(n_estimators=3),
     ElkanNotoClassifier(GaussianNB(), cv=2),
-    # In the other scenario, labeled rows unlike all others would mean that no others are positive.
+    # In case-control data, labeled rows unlike all others imply that no others are positive.
     ElkanNotoClassifier(GaussianNB(), cv=2, variant="weighted", scenario="single-training-set"),
-    SpyTwoStepClassifier(GaussianNB(), noise_share=0.5),
+    SpyTwoStepClassifier(GaussianNB(), noise_fraction=0.5),
 ]
 
 PRIOR = 0.4
@@ -39,7 +39,7 @@ def expected_failures(estimator):
     is_spy = isinstance(estimator, SpyTwoStepClassifier)
     if is_spy or getattr(estimator, "variant", None) == "weighted":
         return {
-            "check_n_features_in_after_fitting": "among its ten random rows no negative is found"
+            "check_n_features_in_after_fitting": "no negatives are found among its ten random rows"
         }
     return {}
 
@@ -50,7 +50,7 @@ def test_estimator_checks(estimator, check):
 
 
 def clouds(scenario, *, n=3000, distance=1.6, seed=0):
-    """Two clouds that overlap: X, labeled, truth; case-control data has n / 5 rows more."""
+    """Two overlapping clouds: X, labeled, true classes; case-control data has n / 5 more rows."""
     rng = np.random.default_rng(seed)
     y = rng.random(n) < PRIOR
     X = rng.normal(size=(n, 3)) + distance * y[:, None]
@@ -72,21 +72,21 @@ def best_error(distance=1.6):
 
 SMOOTH = DecisionTreeClassifier(min_samples_leaf=20)
 
-# Probabilities of being labeled level off below 1, which a logistic regression cannot learn.
-LEVELLED = RandomForestClassifier(20, min_samples_leaf=20, random_state=0)
+# Probabilities of being labeled saturate below 1, which a logistic regression cannot learn.
+SATURATING = RandomForestClassifier(20, min_samples_leaf=20, random_state=0)
 
 WITH_PRIOR = {
     "naive": NaivePUClassifier(LogisticRegression(), prior=PRIOR),
     "bagging": PUBaggingClassifier(SMOOTH, n_estimators=30, prior=PRIOR, random_state=0),
-    "classic": ElkanNotoClassifier(LEVELLED, prior=PRIOR),
-    "weighted": ElkanNotoClassifier(LEVELLED, variant="weighted", prior=PRIOR),
+    "classic": ElkanNotoClassifier(SATURATING, prior=PRIOR),
+    "weighted": ElkanNotoClassifier(SATURATING, variant="weighted", prior=PRIOR),
     "spy": SpyTwoStepClassifier(LogisticRegression(), max_iter=10, prior=PRIOR, random_state=0),
 }
 
 
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
 @pytest.mark.parametrize("name", WITH_PRIOR)
-def test_with_the_prior_all_come_near_the_best_classifier(name, scenario):
+def test_accuracy_with_the_prior_is_close_to_the_optimum(name, scenario):
     X, labeled, _ = clouds(scenario)
     X_new, _, y_new = clouds("single-training-set", n=5000, seed=5)
     model = WITH_PRIOR[name].set_params(scenario=scenario).fit(X, labeled)
@@ -97,7 +97,7 @@ def test_with_the_prior_all_come_near_the_best_classifier(name, scenario):
 
 
 @pytest.mark.parametrize("name", ["naive", "bagging"])
-def test_a_threshold_of_the_other_scenario_is_another(name):
+def test_thresholds_depend_on_the_scenario(name):
     X, labeled, _ = clouds("single-training-set")
     one, other = (
         WITH_PRIOR[name].set_params(scenario=scenario).fit(X, labeled).threshold_
@@ -107,7 +107,7 @@ def test_a_threshold_of_the_other_scenario_is_another(name):
 
 
 @pytest.mark.parametrize("name", WITH_PRIOR)
-def test_other_codings_sparse_rows_and_impossible_priors(name):
+def test_encodings_sparse_input_and_impossible_priors(name):
     X, labeled, _ = clouds("single-training-set", n=400)
     model = WITH_PRIOR[name].set_params(scenario="single-training-set")
     expected = model.fit(X, labeled).predict(X)
@@ -119,7 +119,7 @@ def test_other_codings_sparse_rows_and_impossible_priors(name):
         type(model)(**{**model.get_params(deep=False), "scenario": "both"}).fit(X, labeled)
 
 
-def test_missing_values_are_up_to_the_estimator():
+def test_missing_values_depend_on_the_estimator():
     X, labeled, _ = clouds("case-control", n=400)
     X[::7, 0] = np.nan
     assert PUBaggingClassifier(n_estimators=3).fit(X, labeled).predict(X).any()
@@ -130,7 +130,7 @@ def test_missing_values_are_up_to_the_estimator():
 # Naive
 
 
-def test_naive_calls_few_rows_positive_but_ranks_as_with_a_prior():
+def test_naive_predicts_few_positives_but_ranks_as_with_a_prior():
     X, labeled, y = clouds("case-control")
     naive = NaivePUClassifier(LogisticRegression()).fit(X, labeled)
     informed = NaivePUClassifier(LogisticRegression(), prior=PRIOR).fit(X, labeled)
@@ -142,7 +142,7 @@ def test_naive_calls_few_rows_positive_but_ranks_as_with_a_prior():
     assert_array_equal(*order)
 
 
-def test_naive_takes_classifiers_without_probabilities_unless_there_is_a_prior():
+def test_naive_requires_probabilities_only_with_a_prior():
     X, labeled, _ = clouds("case-control", n=400)
     model = NaivePUClassifier(Perceptron(), random_state=0).fit(X, labeled)
     assert set(np.unique(model.predict_proba(X))) == {0.0, 1.0}
@@ -153,7 +153,7 @@ def test_naive_takes_classifiers_without_probabilities_unless_there_is_a_prior()
 # Bagging
 
 
-def test_members_see_all_labeled_rows_and_as_many_others():
+def test_members_use_all_labeled_rows_and_as_many_others():
     X, labeled, _ = clouds("case-control", n=1000)
     for size, expected in ((None, 200), (70, 70), (0.5, 500)):
         bag = PUBaggingClassifier(n_estimators=3, sample_size=size, random_state=0).fit(X, labeled)
@@ -169,7 +169,7 @@ class TakesNoWeights(ExtraTreeClassifier):
 
 @pytest.mark.parametrize("share", [0.3, 1.0])
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
-def test_weights_stand_for_repeated_rows(scenario, share):
+def test_weights_represent_repeated_rows(scenario, share):
     X, labeled, _ = clouds(scenario, n=500)
     weighted, repeated = (
         PUBaggingClassifier(
@@ -190,7 +190,7 @@ def test_weights_stand_for_repeated_rows(scenario, share):
     assert_array_equal(weighted.oob_score_of_unlabeled_, repeated.oob_score_of_unlabeled_)
 
 
-def test_out_of_bag_scores_are_those_of_members_that_did_not_draw_the_row():
+def test_out_of_bag_scores():
     """A nearest neighbor knows the rows it has seen: it would call each unlabeled one 0."""
     X, labeled, y = clouds("case-control", n=1000)
     neighbor = KNeighborsClassifier(1)
@@ -208,7 +208,7 @@ def test_out_of_bag_scores_are_those_of_members_that_did_not_draw_the_row():
     assert_allclose(seen[unlabeled].mean(), frequency * score[unlabeled].mean(), rtol=0.02)
 
 
-def test_out_of_bag_scores_are_made_where_asked_for_or_needed():
+def test_out_of_bag_scores_are_optional_without_a_prior():
     X, labeled, _ = clouds("case-control", n=300)
     bag = PUBaggingClassifier(n_estimators=3, random_state=0)
     kept = bag.set_params(oob_score=True).fit(X, labeled).oob_score_of_unlabeled_
@@ -217,7 +217,7 @@ def test_out_of_bag_scores_are_made_where_asked_for_or_needed():
     assert_array_equal(bag.oob_score_of_unlabeled_, kept)
 
 
-def test_bagging_is_the_same_on_any_number_of_threads():
+def test_bagging_does_not_depend_on_the_number_of_threads():
     X, labeled, _ = clouds("case-control", n=500)
     one, two = (
         PUBaggingClassifier(n_estimators=8, prior=PRIOR, n_jobs=n, random_state=3).fit(X, labeled)
@@ -229,7 +229,7 @@ def test_bagging_is_the_same_on_any_number_of_threads():
     assert (one.predict_proba(X) != other.predict_proba(X)).any()
 
 
-def test_bagging_of_support_vectors_votes():
+def test_bagging_of_votes():
     X, labeled, y = clouds("case-control", n=600)
     bag = PUBaggingClassifier(
         make_pipeline(StandardScaler(), LinearSVC()), n_estimators=5, random_state=0
@@ -238,7 +238,7 @@ def test_bagging_of_support_vectors_votes():
     assert bag.score(X, y) > 0.85
 
 
-def test_bagging_with_balanced_bags_beats_that_of_the_paper(mushrooms):
+def test_balanced_bagging_is_better_than_the_papers_setting(mushrooms):
     X, labeled, X_test, y_test, prior = mushrooms
     trees = ExtraTreesClassifier(5)
     of_paper = PUBaggingClassifier(trees, n_estimators=10, sample_size=1.0, random_state=0)
@@ -247,7 +247,7 @@ def test_bagging_with_balanced_bags_beats_that_of_the_paper(mushrooms):
     assert balanced.fit(X, labeled).score(X_test, y_test) > 0.95
 
 
-def test_bagging_refuses():
+def test_bagging_errors():
     X, labeled, _ = clouds("case-control", n=400)
     for params, error, words in (
         ({"n_estimators": 0}, ValueError, "n_estimators must be at least 1, got 0"),
@@ -269,9 +269,9 @@ def test_bagging_refuses():
 
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
 @pytest.mark.parametrize("variant", ["classic", "weighted"])
-def test_without_a_prior_it_finds_label_frequency_and_prior(variant, scenario):
+def test_label_frequency_and_prior_are_estimated(variant, scenario):
     X, labeled, y = clouds(scenario, distance=3)
-    model = ElkanNotoClassifier(LEVELLED, variant=variant, scenario=scenario)
+    model = ElkanNotoClassifier(SATURATING, variant=variant, scenario=scenario)
     model.fit(X, labeled)
     assert_allclose(model.label_frequency_, labeled.sum() / y.sum(), atol=0.03)
     assert_allclose(model.prior_, PRIOR, atol=0.03)
@@ -280,10 +280,10 @@ def test_without_a_prior_it_finds_label_frequency_and_prior(variant, scenario):
 
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
 @pytest.mark.parametrize("variant", ["classic", "weighted"])
-def test_probabilities_are_those_of_the_population(variant, scenario):
+def test_probabilities_refer_to_the_population(variant, scenario):
     X, labeled, _ = clouds(scenario, n=10_000)
     model = ElkanNotoClassifier(
-        clone(LEVELLED).set_params(min_samples_leaf=60),
+        clone(SATURATING).set_params(min_samples_leaf=60),
         variant=variant,
         scenario=scenario,
         prior=PRIOR,
@@ -295,7 +295,7 @@ def test_probabilities_are_those_of_the_population(variant, scenario):
     assert_allclose(answer.mean(), y.mean(), atol=0.06)
 
 
-def test_elkan_noto_refuses():
+def test_elkan_noto_errors():
     X, labeled, _ = clouds("case-control", n=400)
     for params, error, words in (
         ({"estimator": LinearSVC()}, TypeError, "'predict_proba'"),
@@ -303,22 +303,22 @@ def test_elkan_noto_refuses():
         (
             {"estimator": KNeighborsClassifier(), "variant": "weighted"},
             TypeError,
-            "takes no sample_weight, which variant='weighted' needs",
+            "does not support sample_weight, which variant='weighted' requires",
         ),
     ):
         with pytest.raises(error, match=words):
             ElkanNotoClassifier(**params).fit(X, labeled)
     constant = DecisionTreeClassifier(min_impurity_decrease=1, class_weight={0: 1, 1: 100})
-    with pytest.raises(ValueError, match="makes every unlabeled row a positive"):
+    with pytest.raises(ValueError, match="makes every unlabeled sample positive"):
         ElkanNotoClassifier(constant, variant="weighted", prior=0.9).fit(X, labeled)
     apart = labeled[:, None] + np.zeros((1, 2))
-    with pytest.raises(ValueError, match="no positives among the unlabeled rows"):
+    with pytest.raises(ValueError, match="no positives among the unlabeled samples"):
         ElkanNotoClassifier(DecisionTreeClassifier(), variant="weighted").fit(apart, labeled)
     classic = ElkanNotoClassifier(DecisionTreeClassifier()).fit(apart, labeled)
     assert_array_equal(classic.predict(apart), labeled)
     assert classic.prior_ == 0
     sure_of_none = DecisionTreeClassifier(max_leaf_nodes=2, random_state=0)
-    with pytest.raises(ValueError, match="label_frequency_ comes out as 0"):
+    with pytest.raises(ValueError, match="label_frequency_ is estimated as 0"):
         ElkanNotoClassifier(sure_of_none, cv=2).fit([[1], [2], [1], [2]], [1, 1, 0, 0])
 
 
@@ -336,7 +336,7 @@ def test_spies_find_negatives(estimator):
     assert model.n_iter_ == 1
 
 
-def test_rounds_find_more_negatives_until_none_join():
+def test_iterations_find_more_negatives_until_there_are_none():
     X, labeled, _ = clouds("case-control")
     rounds = [
         SpyTwoStepClassifier(LogisticRegression(), max_iter=n, random_state=0).fit(X, labeled)
@@ -351,31 +351,62 @@ def test_rounds_find_more_negatives_until_none_join():
 def test_more_noise_finds_more_negatives():
     X, labeled, _ = clouds("case-control")
     few, many = (
-        SpyTwoStepClassifier(LogisticRegression(), noise_share=s, random_state=0).fit(X, labeled)
+        SpyTwoStepClassifier(LogisticRegression(), noise_fraction=s, random_state=0).fit(X, labeled)
         for s in (0.02, 0.3)
     )
     assert few.reliable_negatives_.sum() < many.reliable_negatives_.sum()
 
 
-def test_spies_refuse():
+def test_spy_errors():
     X, labeled, _ = clouds("case-control", n=400)
     for params, error, words in (
-        ({"estimator": DecisionTreeClassifier()}, ValueError, "fit its training rows exactly"),
-        ({"estimator": GaussianNB(), "spy_share": 0.999}, ValueError, "leaves none to learn from"),
-        ({"estimator": GaussianNB(), "spy_share": 1.5}, ValueError, "spy_share must be between"),
-        ({"estimator": GaussianNB(), "noise_share": 0}, ValueError, "noise_share must be between"),
+        ({"estimator": DecisionTreeClassifier()}, ValueError, "fit the training samples exactly"),
+        (
+            {"estimator": GaussianNB(), "spy_fraction": 0.999},
+            ValueError,
+            "leaves none to learn from",
+        ),
+        (
+            {"estimator": GaussianNB(), "spy_fraction": 1.5},
+            ValueError,
+            "spy_fraction must be between",
+        ),
+        (
+            {"estimator": GaussianNB(), "noise_fraction": 0},
+            ValueError,
+            "noise_fraction must be between",
+        ),
         ({"estimator": GaussianNB(), "max_iter": 0}, ValueError, "max_iter must be at least 1"),
         (
             {"estimator": KNeighborsClassifier(), "prior": 0.4},
             TypeError,
-            "takes no sample_weight, which prior=0.4 needs",
+            "does not support sample_weight, which prior=0.4 requires",
         ),
     ):
         with pytest.raises(error, match=words):
             SpyTwoStepClassifier(**params).fit(X, labeled)
 
 
-def test_they_are_judged_as_the_forests_are():
+@pytest.mark.parametrize("wrapper", [NaivePUClassifier, PUBaggingClassifier])
+def test_regressors_are_rejected(wrapper):
+    X, labeled, _ = clouds("case-control", n=100)
+    with pytest.raises(TypeError, match=r"estimator must be a classifier .* got LinearRegression"):
+        wrapper(LinearRegression()).fit(X, labeled)
+
+
+@pytest.mark.parametrize("name", WITH_PRIOR)
+def test_parameters_changed_after_the_fit_have_no_effect(name):
+    X, labeled, _ = clouds("case-control", n=400)
+    model = clone(WITH_PRIOR[name]).set_params(scenario="case-control").fit(X, labeled)
+    assert model.scenario_ == "case-control"
+    before = model.predict_proba(X)
+    changed = {"scenario": "single-training-set", "estimator": KNeighborsClassifier()}
+    if "variant" in model.get_params():
+        changed["variant"] = {"classic": "weighted", "weighted": "classic"}[model.variant]
+    assert_array_equal(model.set_params(**changed).predict_proba(X), before)
+
+
+def test_pu_scorers():
     X, labeled, _ = clouds("case-control")
     model = NaivePUClassifier(LogisticRegression(), prior=PRIOR)
     auc, accuracy = (

@@ -1,16 +1,12 @@
-"""The scripts of the benchmarks work, on tables too small to say anything about speed."""
+"""The benchmarks, run on tables that are too small to measure speed."""
 
 import json
 import sys
 
-import compare
-import contestants
-import machine
 import pytest
-import report
-import scale
-import track
-import workloads
+
+from benchmarks import compare, contestants, machine, report, scale, track, workloads
+from benchmarks.records import append_line, read_lines
 
 TINY = ["--workloads", "synthetic-400x8", "--trees", "2", "--threads", "1", "--rounds", "1"]
 SETUP = {"cpu": "some CPU", "python": "3.11", "versions": {"puforest": "1.0"}}
@@ -26,7 +22,7 @@ def test_compare_resumes(tmp_path):
     out = tmp_path / "compare.jsonl"
     arguments = [*TINY, "--only", "puforest extra trees", "scikit-learn E", "--out", str(out)]
     compare.main([*arguments, "--no-memory"])
-    first = machine.read_lines(out)
+    first = read_lines(out)
     assert {(r["contestant"], r["task"]) for r in first} >= {
         (report.ET, "pn"),
         (report.SK_ET, "pn"),
@@ -36,33 +32,33 @@ def test_compare_resumes(tmp_path):
     }
     assert all(r["bytes_per_node"] > 0 and 0 <= r["accuracy"] <= 1 for r in first)
     text = out.read_text()
-    out.write_text(text[: text.rindex('"fit"')])  # a line cut short by a crash is done again
+    out.write_text(text[: text.rindex('"fit"')])  # a line truncated by a crash is measured again
     compare.main([*arguments, "--no-memory"])
-    again = machine.read_lines(out)
+    again = read_lines(out)
     assert [r["contestant"] for r in again] == [r["contestant"] for r in first]
     compare.main([*arguments, "--no-memory", "--rounds", "2"])
-    seeds = [r["random_state"] for r in machine.read_lines(out)]
+    seeds = [r["random_state"] for r in read_lines(out)]
     assert seeds == [0] * len(first) + [1] * len(first)
 
 
-def test_lines_of_another_build_do_not_count_as_done(tmp_path):
+def test_records_of_another_build_are_measured_again(tmp_path):
     out = tmp_path / "compare.jsonl"
     arguments = [*TINY, "--no-memory", "--only", report.RF, "--out", str(out)]
     compare.main(arguments)
-    out.write_text(out.read_text().replace(machine.machine()["build"], "another"))
+    out.write_text(out.read_text().replace(machine.setup()["build"], "another"))
     compare.main(arguments)
-    assert [r["build"] == "another" for r in machine.read_lines(out)] == [True, False]
+    assert [r["build"] == "another" for r in read_lines(out)] == [True, False]
     compare.main([*arguments, "--fresh"])
-    assert len(machine.read_lines(out)) == 1
+    assert len(read_lines(out)) == 1
 
 
-def test_peak_memory_comes_from_a_process_of_its_own(tmp_path):
+def test_peak_memory_is_measured_in_a_separate_process(tmp_path):
     out = tmp_path / "compare.jsonl"
     compare.main([*TINY, "--only", report.RF, "--out", str(out)])
-    assert [r["memory_over_x"] > 0 for r in machine.read_lines(out) if r["kind"] == "memory"]
+    assert [r["memory_over_x"] > 0 for r in read_lines(out) if r["kind"] == "memory"]
 
 
-def test_who_fails_does_not_stop_the_others(tmp_path, monkeypatch, capsys):
+def test_a_failing_contestant_does_not_stop_the_others(tmp_path, monkeypatch, capsys):
     def broken(setting):
         raise RuntimeError("cannot")
 
@@ -72,10 +68,10 @@ def test_who_fails_does_not_stop_the_others(tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit, match="1 measurements failed"):
         compare.main([*TINY, "--no-memory", "--out", str(out)])
     assert "broken failed" in capsys.readouterr().err
-    assert [r["contestant"] for r in machine.read_lines(out)] == [report.ET]
+    assert [r["contestant"] for r in read_lines(out)] == [report.ET]
 
 
-def test_a_name_is_chosen_before_names_that_contain_it():
+def test_exact_names_take_precedence_over_parts_of_names():
     everybody = contestants.contestants(None)
     assert [c.name for c in compare.chosen(everybody, ["scikit-learn ExtraTrees"])] == [
         "scikit-learn ExtraTrees"
@@ -88,17 +84,17 @@ def test_a_name_is_chosen_before_names_that_contain_it():
     assert compare.chosen(everybody, ["nobody"]) == []
 
 
-def test_published_data_needs_a_folder(tmp_path):
+def test_published_data_requires_a_folder(tmp_path):
     with pytest.raises(SystemExit, match="--data"):
         compare.main(["--workloads", "mnist", "--out", str(tmp_path / "compare.jsonl")])
 
 
-def test_setup_names_nobody(tmp_path):
-    text = json.dumps(machine.machine())
-    assert "/" not in text.replace(machine.machine()["cpu"], "")
+def test_setup_contains_no_paths(tmp_path):
+    text = json.dumps(machine.setup())
+    assert "/" not in text.replace(machine.setup()["cpu"], "")
 
 
-def test_fallback_is_heard():
+def test_fallback_is_detected():
     logger = contestants.logging.getLogger("sklearnex")
     with contestants.listening() as listener:
         assert listener.fell_back() is None
@@ -108,7 +104,7 @@ def test_fallback_is_heard():
         assert listener.fell_back() is True
 
 
-def test_authors_code_from_a_checkout(tmp_path, monkeypatch):
+def test_authors_code(tmp_path, monkeypatch):
     (tmp_path / "trees.py").write_text("""
 import numpy as np
 
@@ -129,7 +125,7 @@ class PUExtraTrees:
     out = tmp_path / "compare.jsonl"
     options = ["--authors", str(tmp_path), "--only", "authors", "--out", str(out)]
     compare.main([*TINY, *options])
-    time, memory = machine.read_lines(out)
+    time, memory = read_lines(out)
     assert time["contestant"] == memory["contestant"] == report.AUTHORS
     assert time["accuracy"] > 0.5
     assert str(tmp_path) not in out.read_text()
@@ -156,13 +152,13 @@ def test_report(tmp_path, capsys):
     report.main(arguments)
 
     captured = capsys.readouterr()
-    assert "1 lines of other setups" in captured.err
+    assert "1 records of other setups" in captured.err
     targets = {tuple(row.split(" | ")[:3]): row for row in captured.out.splitlines()}
     fit = targets["| MNIST", "fit, true classes", report.ET]
     assert fit.endswith("| 6.00×, met | 4.00×, **missed** |")
     assert "2.00×, met" in targets["| MNIST", "fit on all threads", report.ET]
     assert "0.70, **missed**" in targets["| MNIST", "peak memory of the fit / X", report.ET]
-    assert "0.38, met" in targets["| MNIST", "bytes a node / theirs", report.ET]
+    assert "0.38, met" in targets["| MNIST", "bytes per node / theirs", report.ET]
     assert targets["| Covertype", "fit, true classes", report.ET].count("not measured") == 2
 
     text = readme.read_text()
@@ -181,13 +177,13 @@ def test_report(tmp_path, capsys):
     assert (tmp_path / "speed.svg").read_text().startswith("<?xml")
 
 
-def test_a_target_for_threads_needs_more_than_one():
+def test_targets_for_threads_require_several_threads():
     results = report.Results([line(report.ET, 10)])
     rows = [r for r in report.target_table(results).splitlines() if "fit on all threads" in r]
     assert all(row.endswith("| not measured |") for row in rows)
 
 
-def test_report_refuses_what_it_cannot_use(tmp_path):
+def test_report_errors(tmp_path):
     with pytest.raises(SystemExit, match="no results"):
         report.main([str(tmp_path / "nothing.jsonl")])
     for text in ("no markers", "<!-- speed:end --><!-- speed:begin -->"):
@@ -195,7 +191,7 @@ def test_report_refuses_what_it_cannot_use(tmp_path):
             report.between_markers(text, "part")
 
 
-def test_synthetic_file_holds_the_table(tmp_path, monkeypatch):
+def test_synthetic_file(tmp_path, monkeypatch):
     monkeypatch.setattr(workloads, "CHUNK", 64)
     y = workloads.synthetic_file(tmp_path / "X.npy", 200, 8)
     X = scale.np.load(tmp_path / "X.npy", mmap_mode="r")
@@ -209,12 +205,12 @@ def test_synthetic_file_holds_the_table(tmp_path, monkeypatch):
 def test_scale(tmp_path):
     sizes = ["--sizes", "500", "1000", "--columns", "8", "--predict", "300", "--rounds", "1"]
     scale.main([*sizes, "--trees", "2", "--threads", "1", "--out", str(tmp_path)])
-    records = machine.read_lines(tmp_path / "scale.jsonl")
+    records = read_lines(tmp_path / "scale.jsonl")
     assert [(r["rows"], r["task"]) for r in records] == [
         (n, task) for n in (500, 1000) for task in ("pn", "pu")
     ]
     assert all(r["predict_rows"] == 300 and r["nodes"] > 2 for r in records)
-    assert "Fit time, nnPU: grows as rows to the power" in (tmp_path / "scale.md").read_text()
+    assert "Fit time, nnPU: grows like rows to the power" in (tmp_path / "scale.md").read_text()
     assert (tmp_path / "scale.svg").exists()
     assert scale.slope([10, 100, 1000], [2, 20, 200]) == pytest.approx(1)
 
@@ -230,10 +226,10 @@ def test_track_history(tmp_path, monkeypatch, capsys):
     out = ["--out", str(tmp_path / "track.jsonl")]
     track.main(out)
     track.main(out)
-    records = machine.read_lines(tmp_path / "track.jsonl")
+    records = read_lines(tmp_path / "track.jsonl")
     assert [r["instructions"] for r in records] == [1000, 900]
     assert records[0]["apart"] == pytest.approx(0.004)
-    machine.append_line(tmp_path / "track.jsonl", records[1] | {"checksum": "cd"})
+    append_line(tmp_path / "track.jsonl", records[1] | {"checksum": "cd"})
     capsys.readouterr()
     track.main(["--show", *out])
     *_, second, third = capsys.readouterr().out.splitlines()
@@ -241,22 +237,22 @@ def test_track_history(tmp_path, monkeypatch, capsys):
     assert third.endswith("| +0.00% | 7 | **changed** |")
 
 
-def test_track_counts_files_of_callgrind(tmp_path):
+def test_track_reads_files_of_callgrind(tmp_path):
     for i, (case, total) in enumerate([("between", 5), ("fit, PN", 120)]):
         text = f"desc: Trigger: Client Request: {case}\nevents: Ir\ntotals: {total}\n"
         (tmp_path / f"callgrind.out.9.{i}").write_text(text)
     assert track.counts(tmp_path) == {"between": 5, "fit, PN": 120}
 
 
-def test_track_checksum_tells_trees_apart():
+def test_track_checksum_distinguishes_trees():
     cases = track.cases(workloads.synthetic(400, 8))
     sums = set()
     for model, work in cases.values():
         work(model)
         sums.add(track.checksum(model))
-    assert len(sums) == 3  # predictions are of the same forest as the first fit
+    assert len(sums) == 3  # the predictions use the same forest as the first fit
 
 
-def test_track_names_what_is_missing():
-    with pytest.raises(SystemExit, match="no-such-tool is needed to count"):
+def test_track_names_the_missing_tool():
+    with pytest.raises(SystemExit, match="no-such-tool is required to count"):
         track.needed("no-such-tool", "to count")

@@ -1,7 +1,5 @@
 """Calibration to the class, checked against the truth of simulated data."""
 
-import calibration as benchmark
-import machine
 import numpy as np
 import pytest
 import sklearn
@@ -14,6 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from benchmarks import calibration as benchmark
+from benchmarks.records import read_lines
 from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier, PURandomForestClassifier
 from puforest._sample import pu_sample
 from puforest.calibration import METHODS, PUCalibratedClassifier, fit_isotonic, fit_sigmoid
@@ -332,7 +332,7 @@ def test_estimator_checks(estimator, check):
 def test_benchmark(tmp_path):
     arguments = ["--workloads", "synthetic-2000x8", "--draws", "2", "--trees", "20", "--folds", "2"]
     benchmark.main([*arguments, "--out", str(tmp_path)])
-    records = machine.read_lines(tmp_path / "calibration.jsonl")
+    records = read_lines(tmp_path / "calibration.jsonl")
     assert len(records) == 2 * 2 * 5
     text = (tmp_path / "calibration.md").read_text()
     assert "| sigmoid | out of bag |" in text

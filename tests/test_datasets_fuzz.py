@@ -1,4 +1,4 @@
-"""Damaged files of data sets: a ValueError that names the file, never anything else."""
+"""Damaged files of data sets raise a ValueError that names the file."""
 
 import bz2
 import gzip
@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 
 
 def load_with(folder, path, content):
-    """Load the data set with this content in place of one of its files."""
+    """Load the data set with one of its files replaced."""
     name = SETS[path]
     options = {"sample": True} if "sample" in path else OPTIONS.get(name, {})
     (folder / path).write_bytes(content)
@@ -74,14 +74,14 @@ def test_empty_files(folder, path):
 
 
 @pytest.mark.parametrize("path", SETS)
-def test_files_cut_anywhere(folder, path):
+def test_truncated_files(folder, path):
     content = FILES[path]
     for end in np.linspace(1, len(content) - 3, 40).astype(int).tolist():
         assert_refused(folder, path, content[:end])
 
 
 @pytest.mark.parametrize("path", sorted(SETS.keys() - {"20news/20news_glove_4.npz"}))
-def test_a_row_too_few_or_too_many(folder, path):
+def test_wrong_number_of_rows(folder, path):
     content = unpack(path)
     if "idx" in path:
         size = 784 if "idx3" in path else 1
@@ -112,18 +112,18 @@ EPSILON, SAMPLE = "epsilon/epsilon_normalized.bz2", "epsilon/epsilon_sample_test
         (IMAGES, b"\x00\x00\x08\x03", b"\x00\x00\x08\xff", "not an array|within its header"),
         (IMAGES, b"\x00\x00\x08\x03", b"\x00\x00\x08\x00", "not an array"),
         (IMAGES, b"\x00\x00\x00\x1c\x00\x00\x00\x1c", b"\x00\x00\x00\x0e\x00\x00\x008", "28 x 28"),
-        (LABELS, b"\x02\x03", b"\x02\x0a", "one digit a row"),
+        (LABELS, b"\x02\x03", b"\x02\x0a", "one digit per row"),
         (COVTYPE, b"\n1,", b"\nx,", "could not convert string 'x'"),
-        (COVTYPE, b"\n1,", b"\nnan,", "line 2 has a number that is not finite"),
-        (COVTYPE, b"\n1,", b"\n1e99,", "line 2 has a number that is not finite"),
+        (COVTYPE, b"\n1,", b"\nnan,", "line 2 has a value that is not finite"),
+        (COVTYPE, b"\n1,", b"\n1e99,", "line 2 has a value that is not finite"),
         (COVTYPE, b"\n1,", b"\n", "line 2 has 54 cells instead of 55"),
         (COVTYPE, b"\n1,", b"\n\n1,", "line 2 has 1 cells"),
         (COVTYPE, b"\n1,", b"\n,1,", "line 2 has 56 cells"),
         (COVTYPE, b"\n1,", b"\n\xff,", "ascii"),
         (COVTYPE, b",5\n", b",8\n", "1 to 7"),
         (COVTYPE, b",5\n", b",5.5\n", "1 to 7"),
-        (UNSW, b"attack_cat,label", b"label,attack_cat", "its first line is not id,dur"),
-        (UNSW, b"Worms,1", b"Worms,0", "label is not 0 for attack_cat Normal"),
+        (UNSW, b"attack_cat,label", b"label,attack_cat", "its header is not id,dur"),
+        (UNSW, b"Worms,1", b"Worms,0", "label is not 0 where attack_cat is Normal"),
         (UNSW, b"Worms,1", b"Worms,Normal,0", "line 2 has 46 cells instead of 45"),
         (UNSW, b",tcp,", b",\x00\xff,", "utf-8"),
         (EPSILON, b"-1 1:", b"-2 1:", "classes other than 1 and -1"),
@@ -138,13 +138,13 @@ EPSILON, SAMPLE = "epsilon/epsilon_normalized.bz2", "epsilon/epsilon_sample_test
         (SAMPLE, b"-1 1:0.5", b"-1,1 1:0.5", ""),
     ],
 )
-def test_chosen_damage(folder, path, old, new, message):
+def test_specific_damage(folder, path, old, new, message):
     content = unpack(path)
     assert content.count(old) >= 1
     assert_refused(folder, path, pack(path, content.replace(old, new, 1)), message)
 
 
-def test_a_class_that_is_none_of_ten(folder):
+def test_unknown_class(folder):
     assert_refused(folder, BATCH, b"\x0a" + FILES[BATCH][1:], "it has the class 10")
     assert_refused(folder, BATCH, FILES[BATCH] + b"\x00", "its last row has 1 bytes")
 
@@ -153,7 +153,7 @@ def test_a_class_that_is_none_of_ten(folder):
 
 
 def with_array(name, content):
-    """The .npz file with other bytes as one of its arrays; None leaves it out."""
+    """The .npz file with one of its arrays replaced, or removed if None."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(FILES[NEWS])) as old, zipfile.ZipFile(out, "w") as new:
         for member in old.namelist():
@@ -173,7 +173,7 @@ def header(text):
     return b"\x93NUMPY\x01\x00" + (len(text) + 1).to_bytes(2, "little") + text.encode() + b"\n"
 
 
-def test_arrays_in_other_orders_and_types(folder):
+def test_arrays_with_other_orders_and_dtypes(folder):
     X = np.arange(12.0).reshape(3, 4)
     for array in (np.asfortranarray(X), X.astype(">f8"), X.astype("f2")):
         bunch = load_with(folder, NEWS, with_array("X_train", npy(array)))
@@ -194,15 +194,15 @@ def test_arrays_in_other_orders_and_types(folder):
         (
             "X_train",
             npy(np.array([[{}] * 4] * 3), allow_pickle=True),
-            "not an array of numbers or words",
+            "not an array of numbers or strings",
         ),
         ("X_train", npy(np.zeros((3, 4)), version=(3, 0)), "not an array"),
-        ("y_train", npy(np.array([0, 1, 3])), "not one of the 3 groups"),
-        ("y_train", npy(np.array([0, 1, -1])), "not one of the 3 groups"),
+        ("y_train", npy(np.array([0, 1, 3])), "beyond the 3 groups"),
+        ("y_train", npy(np.array([0, 1, -1])), "beyond the 3 groups"),
         ("y_train", npy(np.array([0.0, 1, 2])), "y_train is float64"),
         ("y_train", npy(np.array([0, 1])), "not 3 integers"),
-        ("target_names", npy(["a", "b"]), "not one of the 2 groups"),
-        ("target_names", npy([1, 2, 3]), "not a list of words"),
+        ("target_names", npy(["a", "b"]), "beyond the 2 groups"),
+        ("target_names", npy([1, 2, 3]), "not a list of strings"),
         ("target_names", npy(["abc"] * 3)[:-4] + b"\xff" * 4, "character"),
         (
             "X_train",
@@ -214,7 +214,7 @@ def test_arrays_in_other_orders_and_types(folder):
         (
             "X_train",
             header("{'descr': '|V0', 'fortran_order': False, 'shape': (9,), }"),
-            "not an array of numbers or words",
+            "not an array of numbers or strings",
         ),
         (
             "X_train",
@@ -260,7 +260,7 @@ HUGE = (2**32 - 1).to_bytes(4, "big")
     ],
     ids=lambda given: given if isinstance(given, str) else f"{len(given)} bytes",
 )
-def test_little_memory_for_large_promises(folder, monkeypatch, path, content):
+def test_headers_do_not_allocate_memory(folder, monkeypatch, path, content):
     monkeypatch.setattr(_read, "LIMIT", 8 * MIB)
     tracemalloc.start()
     try:
@@ -270,7 +270,7 @@ def test_little_memory_for_large_promises(folder, monkeypatch, path, content):
         tracemalloc.stop()
 
 
-def test_limit_is_above_all_published_files():
+def test_limit_exceeds_all_published_files():
     assert _read.LIMIT > 75_169_317  # Covertype
     assert epsilon.LONGEST_LINE > 40_000  # a line of epsilon has about 30 kB
 
@@ -279,7 +279,7 @@ def test_limit_is_above_all_published_files():
 
 
 def mutations(content):
-    """The content with some bytes changed, left out, repeated or put in."""
+    """The content with some bytes changed, removed, repeated or inserted."""
     end = len(content)
     piece = st.binary(max_size=4) | st.sampled_from(
         [b"\n", b",", b":", b" ", b"-", b"e9", b"nan", b"#", b'"', b"\xff\xff\xff\xff", b"\x00"]

@@ -1,4 +1,4 @@
-"""The data sets of the paper: files as published, and small files of the same layout."""
+"""The data sets of the paper: published files, and small files with the same format."""
 
 import sys
 
@@ -12,7 +12,6 @@ from small_datasets import OPTIONS, TARGETS, expect_small_files, small_files, wr
 from puforest.datasets import (
     DATASETS,
     Dataset,
-    average_vectors,
     epsilon,
     load,
     load_20news,
@@ -22,12 +21,12 @@ from puforest.datasets import (
     load_mnist,
     load_mushrooms,
     load_unsw_nb15,
-    make_20news,
     newsgroups,
     register,
     unsw_nb15,
 )
 from puforest.datasets._folder import data_folder as folder_of
+from puforest.datasets._word_vectors import average_vectors
 
 # Files as published
 
@@ -93,7 +92,7 @@ def test_real_20news(data_folder):
         "talk.politics.guns", "talk.politics.mideast", "talk.politics.misc", "talk.religion.misc",
     }  # fmt: skip
     for text in (train.differs, train.DESCR):
-        assert "100 components, the paper's 300" in text
+        assert "100 components, the paper's have 300" in text
 
 
 def test_real_epsilon(data_folder):
@@ -133,7 +132,7 @@ def test_small_files(small, name):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_training_and_test_rows_are_all_rows(small, name):
+def test_all_rows_are_training_and_test_rows(small, name):
     whole, train, test = (
         load(name, subset=s, data_home=small, **OPTIONS.get(name, {}))
         for s in ("all", "train", "test")
@@ -168,13 +167,13 @@ def test_cells_of_small_files(small):
         )
 
 
-def test_rows_are_read_in_blocks(small, monkeypatch):
+def test_reading_in_blocks(small, monkeypatch):
     whole = load_epsilon(subset="train", data_home=small).data
     monkeypatch.setattr(epsilon, "BLOCK", 1)
     assert_array_equal(load_epsilon(subset="train", data_home=small).data, whole)
 
 
-def test_where_the_folder_is(small, tmp_path, monkeypatch):
+def test_data_folder(small, tmp_path, monkeypatch):
     monkeypatch.setenv("PUFOREST_DATA", str(small))
     assert len(load_covtype().data) == 6
     with pytest.raises(FileNotFoundError, match="is not in the data folder"):
@@ -209,10 +208,12 @@ def test_without_pooch(small, monkeypatch):
         ("unsw-nb15", {"split": "random"}, "split must be one of"),
         ("epsilon", {"sample": "yes"}, "sample must be True or False"),
         ("20news", {"dimension": 4.5}, "dimension must be a whole number"),
-        ("iris", {}, r"name must be one of .*'mnist'.* got 'iris'"),
+        ("iris", {}, r"name must be one of .*'mnist'.* got 'iris'$"),
+        ("MNIST", {}, r"got 'MNIST'\. Did you mean 'mnist'\?"),
+        ("CIFAR10", {}, r"Did you mean 'cifar-10'\?"),
     ],
 )
-def test_refuses(small, name, change, message):
+def test_invalid_parameters(small, name, change, message):
     with pytest.raises((ValueError, TypeError), match=message):
         load(name, data_home=small, **OPTIONS.get(name, {}) | change)
 
@@ -220,12 +221,15 @@ def test_refuses(small, name, change, message):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("mnist", r"train-images-idx3-ubyte.gz is not in .*LeCun.*https://\S+, and put it there"),
-        ("cifar-10", r"data_batch_1.bin is not in .*data_batch_1.bin of the archive .*Krizhevsky"),
+        ("mnist", r"train-images-idx3-ubyte.gz is not in .*LeCun.*https://\S+ and save it there"),
+        (
+            "cifar-10",
+            r"data_batch_1.bin is not in .*data_batch_1.bin from the archive .*Krizhevsky",
+        ),
         ("covtype", "covtype.data.gz is not in .*UCI"),
         ("epsilon", "epsilon_normalized.bz2 is not in .*LIBSVM"),
         ("unsw-nb15", "testing-set.csv is not in .*UNSW Canberra"),
-        ("20news", "20news_glove_100.npz is not in .* It is made from word vectors: .*make_20news"),
+        ("20news", "20news_glove_100.npz is not in .* It is built from word vectors: .*vectors="),
     ],
 )
 def test_missing_files_come_with_instructions(tmp_path, name, message):
@@ -237,7 +241,7 @@ def test_missing_files_come_with_instructions(tmp_path, name, message):
 # By name
 
 
-def test_all_seven_have_names():
+def test_names():
     names = {"mushrooms", "20news", "covtype", "epsilon", "mnist", "cifar-10", "unsw-nb15"}
     assert names <= set(DATASETS)
     assert all(dataset.name == name for name, dataset in DATASETS.items())
@@ -247,14 +251,14 @@ def test_all_seven_have_names():
     assert load_mushrooms().differs == ""
 
 
-def test_a_fifth_of_each_class_is_for_testing():
+def test_split_of_data_sets_without_an_official_one():
     parts = {s: load("mushrooms", subset=s) for s in ("train", "test", "all")}
     n = {subset: np.bincount(bunch.target) for subset, bunch in parts.items()}
     assert_array_equal(n["all"], n["train"] + n["test"])
     assert_array_equal(n["test"], np.round(n["all"] / 5))
 
 
-def test_own_data():
+def test_register():
     def loader(n=20):
         return Bunch(data=np.arange(n)[:, None], target=np.arange(n) % 2)
 
@@ -288,24 +292,25 @@ def test_average_vectors(tmp_path):
     ("text", "message"),
     [
         ("", "no lines"),
-        ("the 1 1\nspace 0\n", "line 2 has 1 numbers, the first 2"),
-        ("the\n", "line 1 has 0 numbers"),
+        ("the 1 1\nspace 0\n", "line 2 has 1 values instead of 2"),
+        ("the\n", "line 1 has 0 values"),
         ("the 1 x\n", "could not convert"),
         ("the 1 nan\n", "not finite"),
-        ("the 1 2\nthe 1 2\n", "a word twice"),
+        ("the 1 2\nthe 1 2\n", "a repeated word"),
     ],
 )
-def test_average_vectors_refuses(tmp_path, text, message):
+def test_damaged_word_vectors(tmp_path, text, message):
     path = tmp_path / "vectors.txt"
     path.write_text(text)
     with pytest.raises(ValueError, match=rf"vectors\.txt is damaged.*{message}"):
         average_vectors(["the space"], path)
 
 
-def test_make_20news(tmp_path, monkeypatch):
+def test_20news_is_built_from_word_vectors(tmp_path, monkeypatch):
     articles = {"train": ["the motor", "space", "the the"], "test": ["space", "motor"]}
 
-    def fetch(subset, data_home, shuffle):
+    def fetch(subset, data_home, shuffle, download_if_missing):
+        assert download_if_missing
         assert data_home == tmp_path / "20news"
         target = np.arange(len(articles[subset])) % 2
         return Bunch(data=articles[subset], target=target, target_names=["rec.autos", "sci.space"])
@@ -313,9 +318,12 @@ def test_make_20news(tmp_path, monkeypatch):
     monkeypatch.setattr(newsgroups, "fetch_20newsgroups", fetch)
     monkeypatch.setattr(newsgroups, "ROWS", {"train": 3, "test": 2})
     (tmp_path / "vectors.txt").write_text(VECTORS)
-    made = make_20news(tmp_path / "vectors.txt", data_home=tmp_path)
-    assert made == tmp_path / "20news" / "20news_glove_3.npz"
-    assert list(made.parent.iterdir()) == [made]
+    options = {"vectors": tmp_path / "vectors.txt", "data_home": tmp_path}
+    with pytest.raises(ValueError, match="has vectors of dimension 3, but dimension=100"):
+        load_20news(**options)
+    load_20news(dimension=3, **options)
+    built = tmp_path / "20news" / "20news_glove_3.npz"
+    assert list(built.parent.iterdir()) == [built]
     bunch = load_20news(dimension=3, data_home=tmp_path)
     assert_allclose(bunch.data, [[2.5, 0.5, 0.5], [0, 2, 0], [1, 1, 1], [0, 2, 0], [4, 0, 0]])
     assert_array_equal(bunch.target, [1, 0, 1, 1, 0])

@@ -1,22 +1,18 @@
-"""The harness of the experiments: nothing is run twice or lost, and differences are flagged."""
+"""The harness of the experiments: stored runs, resumed runs, and marked differences."""
 
 from dataclasses import replace
 from pathlib import Path
 
-import comparison
-import data
-import harness
-import methods
 import numpy as np
 import pytest
-import reproduce
-from data import Split
-from figures import KINDS, Figure
-from harness import FIELDS, Results, is_stale, perform_all
-from methods import METHODS, Method, Run, scikit_learn
 from sklearn.utils import Bunch
-from tables import Cell, Number, Table, reversed_pairs
 
+from experiments import comparison, data, harness, methods, reproduce
+from experiments.data import Split
+from experiments.figures import KINDS, Figure
+from experiments.harness import FIELDS, Results, is_stale, perform_all
+from experiments.methods import METHODS, Method, Run, scikit_learn
+from experiments.tables import Cell, Number, Table, reversed_pairs
 from puforest.scenario import SCENARIOS
 
 PAPER = Path(reproduce.__file__).parent / "paper"
@@ -29,7 +25,7 @@ RUNS = [
 ]
 
 
-def test_runs_are_kept_and_not_run_again(tmp_path, toy, monkeypatch):
+def test_runs_are_stored_and_not_repeated(tmp_path, toy, monkeypatch):
     results = Results(tmp_path / "runs.csv")
     perform_all(RUNS, results, lambda name: toy, threads=1)
     assert results.done() == set(RUNS)
@@ -46,7 +42,7 @@ def test_runs_are_kept_and_not_run_again(tmp_path, toy, monkeypatch):
     assert "scikit-learn" in line["versions"]
 
 
-def test_a_killed_run_goes_on(tmp_path, toy, monkeypatch):
+def test_interrupted_runs_are_resumed(tmp_path, toy, monkeypatch):
     results = Results(tmp_path / "runs.csv")
     whole = harness.perform
     calls = []
@@ -66,7 +62,7 @@ def test_a_killed_run_goes_on(tmp_path, toy, monkeypatch):
     assert results.done() == set(RUNS)
 
 
-def test_a_run_with_other_settings_is_done_again(tmp_path, toy, monkeypatch):
+def test_runs_with_outdated_settings_are_repeated(tmp_path, toy, monkeypatch):
     results = Results(tmp_path / "runs.csv")
     perform_all(RUNS, results, lambda name: toy, threads=1)
     monkeypatch.setitem(METHODS, "NaivePUET", Method(scikit_learn(5)))
@@ -77,14 +73,14 @@ def test_a_run_with_other_settings_is_done_again(tmp_path, toy, monkeypatch):
     assert "ExtraTreesClassifier(n_estimators=5)" in results.lines()[-1]["settings"]
 
 
-def test_two_processes_leave_one_line(tmp_path, toy):
+def test_repeated_runs_leave_one_line(tmp_path, toy):
     results = Results(tmp_path / "runs.csv")
     for _ in range(2):
         results.add(harness.perform(RUNS[0], toy, 1, tmp_path))
     assert len(results.lines()) == 1
 
 
-def test_data_that_is_missing_is_left_out(tmp_path, toy, monkeypatch, capsys):
+def test_missing_data_sets_are_skipped(tmp_path, toy, monkeypatch, capsys):
     def load(name, folder):
         if name == "mushrooms":
             return toy
@@ -93,21 +89,21 @@ def test_data_that_is_missing_is_left_out(tmp_path, toy, monkeypatch, capsys):
     monkeypatch.setattr(reproduce, "load", load)
     monkeypatch.setattr(reproduce, "Table", FewLabeled)
     part = ["--only", "risk_and_loss", "mnist_maps", "--datasets", "mushrooms", "mnist"]
-    with pytest.raises(SystemExit, match="left out mnist: mnist is not there"):
+    with pytest.raises(SystemExit, match="skipped mnist: mnist is not there"):
         reproduce.main([*part, "--draws", "1", "--threads", "1", "--out", str(tmp_path)])
     assert {run.dataset for run in Results(tmp_path / "runs.csv").done()} == {"mushrooms"}
     assert (tmp_path / "report.html").exists()
 
 
 class FewLabeled:
-    """The tables with fewer labeled rows."""
+    """Tables with fewer labeled samples."""
 
     @staticmethod
     def read(path):
         return replace(Table.read(path), n_labeled=20)
 
 
-def test_an_interrupted_run_writes_its_report(tmp_path, toy, monkeypatch):
+def test_interrupted_runs_write_a_report(tmp_path, toy, monkeypatch):
     def interrupted(*rest, **more):
         raise KeyboardInterrupt
 
@@ -120,7 +116,7 @@ def test_an_interrupted_run_writes_its_report(tmp_path, toy, monkeypatch):
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_learn(tmp_path, toy, name, scenario, monkeypatch):
-    """Networks for an epoch only; with other numbers of labeled rows they start anew."""
+    """Networks are trained for one epoch; other numbers of labeled samples are other trainings."""
     monkeypatch.setattr(methods, "MOST_EPOCHS", 1)
     told = []
     for n_labeled in (40, 20):
@@ -134,7 +130,7 @@ def test_methods_learn(tmp_path, toy, name, scenario, monkeypatch):
     assert ("epoch 1 of" in "".join(told)) == ("net" in name.split(",")[0].split())
 
 
-def test_a_resumed_fit_is_not_timed(tmp_path, toy, monkeypatch):
+def test_resumed_fits_are_not_timed(tmp_path, toy, monkeypatch):
     monkeypatch.setattr(methods, "MOST_EPOCHS", 1)
     run = Run("toy", "nnPU net", 0, 20)
     first, second = (harness.perform(run, toy, 1, tmp_path) for _ in range(2))
@@ -143,7 +139,7 @@ def test_a_resumed_fit_is_not_timed(tmp_path, toy, monkeypatch):
     assert second["fit_seconds"] == ""
 
 
-def test_a_line_cut_short_is_run_again(tmp_path, toy):
+def test_incomplete_lines_are_run_again(tmp_path, toy):
     results = Results(tmp_path / "runs.csv")
     perform_all(RUNS[:2], results, lambda name: toy, threads=1)
     text = results.path.read_text()
@@ -155,7 +151,7 @@ def test_a_line_cut_short_is_run_again(tmp_path, toy):
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda p: p.stem)
-def test_tables_name_what_there_is(path):
+def test_tables_are_valid(path):
     table = Table.read(path)
     assert set(table.methods) <= set(METHODS)
     for measure, rows in table.paper.items():
@@ -166,11 +162,11 @@ def test_tables_name_what_there_is(path):
 
 
 @pytest.mark.parametrize("path", FIGURES, ids=lambda p: p.stem)
-def test_figures_name_what_there_is(path):
+def test_figures_are_valid(path):
     assert Figure.read(path).kind in KINDS
 
 
-def test_what_is_slow_is_there():
+def test_slow_tables_exist():
     assert {path.stem for path in TABLES} > reproduce.SLOW
 
 
@@ -184,13 +180,13 @@ def test_what_is_slow_is_there():
         (Number(93.6, 0.4), [], False),
     ],
 )
-def test_what_differs_is_flagged(paper, ours, differs):
+def test_differences_are_marked(paper, ours, differs):
     cell = Cell("mnist", "nnPU quadratic", "accuracy", paper, np.array(ours))
     assert cell.differs == differs
     assert ("sd" in comparison.shown(cell)) == (paper is not None and len(ours) > 0)
 
 
-def test_what_the_paper_prints_as_zero_is_rounded():
+def test_zeros_in_the_paper_are_rounded():
     cell = Cell("mnist", "uPU quadratic", "test_risk", Number(0.49, 0.0), np.array([0.4926] * 2))
     assert cell.in_sds == pytest.approx(0.0026 / 0.005)
 
@@ -212,29 +208,29 @@ def test_order_of_methods(ours, swapped):
     ]
     row.append(Cell("20news", "c", "accuracy", None, np.array([1.0])))
     assert reversed_pairs(row) == swapped
-    text = comparison.about_order(row)
+    text = comparison.remark_on_order(row)
     assert ("b is better than a" in text) == bool(swapped)
-    assert ("order of methods holds" in text) == (not swapped)
+    assert ("order of methods is the paper's" in text) == (not swapped)
 
 
-def test_nothing_is_said_of_the_order_of_one(tmp_path, toy):
+def test_no_remark_on_the_order_of_a_single_method(tmp_path, toy):
     results = Results(tmp_path / "runs.csv")
     perform_all(RUNS[:2], results, lambda name: toy, threads=1)
     paper = {"accuracy": {"toy": ["90 (1)", "80 (1)"]}}
     table = Table("t", "T", ["toy"], ["nnPU quadratic", "NaivePUET"], 2, n_labeled=20, paper=paper)
-    assert comparison.about(table, results) == ["toy: a toy"]
+    assert comparison.remarks_on(table, results) == ["toy: a toy"]
     perform_all(RUNS, results, lambda name: toy, threads=1)
-    assert "toy, accuracy, %: the data differ; the" in comparison.about(table, results)[0]
+    assert "toy, accuracy, %: the data differ; the" in comparison.remarks_on(table, results)[0]
 
 
-def test_times_are_compared_by_their_ratio():
+def test_times_are_compared_as_ratios():
     cell = Cell("mnist", "one tree", "fit_seconds", Number(6.0, 0.1), np.array([1.9, 2.1]))
     assert comparison.shown(cell) == "6.00 (0.10) / 2.000 (0.141, 2 draws) / 3.0 times faster"
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda p: p.stem)
-def test_kept_results_are_explained(path):
-    """Every cell that differs, where the data do not, and nothing else."""
+def test_stored_differences_are_explained(path):
+    """All cells that differ on the paper's data have an explanation, and no others."""
     table, results = Table.read(path), Results(PAPER / "results" / "runs.csv")
     differs = {line["dataset"] for line in results.lines() if line["differs"]}
     cells = [
@@ -247,7 +243,7 @@ def test_kept_results_are_explained(path):
     assert {table.explanation(cell) for cell in cells} == set(table.explained)
 
 
-def test_draws_and_epochs_are_told(tmp_path):
+def test_report_shows_draws_and_epochs(tmp_path):
     cell = Cell("mnist", "nnPU net", "accuracy", None, np.array([90.0]))
     assert "(1 draw)" in comparison.shown(cell)
     results = Results(tmp_path / "runs.csv")
@@ -256,13 +252,13 @@ def test_draws_and_epochs_are_told(tmp_path):
             dict.fromkeys(FIELDS, 0) | {"method": "nnPU net", "draw": draw} | {"epochs": epochs}
         )
     table = Table("nets", "Nets", ["mnist"], ["nnPU net"], 2)
-    assert comparison.about_epochs(table, results) == [
-        "0, epochs where the paper has 200: nnPU net 12 to 30."
+    assert comparison.remarks_on_epochs(table, results) == [
+        "0, number of epochs (200 in the paper): nnPU net 12 to 30."
     ]
 
 
 @pytest.mark.parametrize("differs", ["", "not the paper's"])
-def test_the_report(tmp_path, toy, differs):
+def test_report(tmp_path, toy, differs):
     results = Results(tmp_path / "runs.csv")
     perform_all(RUNS, results, lambda name: replace(toy, differs=differs), threads=1)
     table = Table(
@@ -289,7 +285,7 @@ def test_the_report(tmp_path, toy, differs):
     assert html.count('class="apart"') == 2
 
 
-def test_a_part_of_a_table(tmp_path, monkeypatch):
+def test_part_of_a_table(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     y = np.arange(2400) % 2
     X = rng.normal(size=(2400, 2)).astype(np.float32) + 3 * y[:, None]
@@ -320,7 +316,7 @@ def test_classes_may_be_any_two_numbers(monkeypatch):
     assert data.load("mine", None).y.tolist() == [0, 1, 1]
 
 
-def test_an_estimated_prior_is_not_warned_of(tmp_path, toy):
+def test_estimated_priors_do_not_warn(tmp_path, toy):
     results = Results(tmp_path / "runs.csv")
     run = Run("toy", "PU ET, prior estimated", 0, 60)
     perform_all([run], results, lambda name: toy, threads=1)  # warnings are errors here

@@ -1,19 +1,20 @@
-"""Figures of the experiments: kept part by part, drawn again without a fit."""
+"""Figures of the experiments: stored in parts, and redrawn without fitting."""
 
 from dataclasses import replace
 
-import comparison
 import numpy as np
 import pytest
-from data import Split
-from figures import Figure, Kept, Picture, draw_all, missing_parts, perform_figures
-from harness import Results
 from numpy.testing import assert_allclose
+
+from experiments import comparison
+from experiments.data import Split
+from experiments.figures import Figure, Kept, Picture, draw_all, missing_parts, perform_figures
+from experiments.harness import Results
 
 
 @pytest.fixture
 def some_figures(toy):
-    """Each kind of figure on small data, and how to load it."""
+    """Figures of each kind on small data, and a function that loads it."""
     rng = np.random.default_rng(0)
     digits = np.arange(100) % 10
     images = rng.random((100, 784)).astype(np.float32)
@@ -36,9 +37,9 @@ def test_figures(tmp_path, some_figures):
     for picture in (bars, maps, curves):
         assert (tmp_path / picture.file).stat().st_size > 1000
     assert "Mean over 2 draws" in bars.text
-    assert "The data: a toy" in bars.text
+    assert "Data: a toy" in bars.text
     assert "The data" not in maps.text
-    assert "the paper has 0.5" in curves.text
+    assert "the paper reports 0.5" in curves.text
     kept = Kept.read(figures[0], tmp_path)
     assert kept.columns == list("abcd")
     assert not np.array_equal(kept.parts[0]["PU"], kept.parts[1]["PU"])
@@ -50,7 +51,7 @@ def test_figures(tmp_path, some_figures):
     assert curve.mean("risk reduction").min() > 0.6
 
 
-def test_normalized_importances_are_others(tmp_path, some_figures):
+def test_normalized_importances_differ(tmp_path, some_figures):
     figures, load = some_figures
     both = [replace(figures[0], name=str(n), normalized=n, draws=1) for n in (False, True)]
     perform_figures(both, tmp_path, load, threads=1)
@@ -58,7 +59,7 @@ def test_normalized_importances_are_others(tmp_path, some_figures):
     assert not np.allclose(plain, normalized)
 
 
-def test_a_killed_figure_goes_on(tmp_path, some_figures, monkeypatch):
+def test_interrupted_figures_are_resumed(tmp_path, some_figures, monkeypatch):
     figures, load = some_figures
     bars = figures[0]
     perform_figures([replace(bars, draws=1)], tmp_path, load, threads=1)
@@ -74,7 +75,7 @@ def test_a_killed_figure_goes_on(tmp_path, some_figures, monkeypatch):
     assert (tmp_path / picture.file).read_bytes() == first
 
 
-def test_a_figure_in_the_report(tmp_path):
+def test_figure_in_the_report(tmp_path):
     pictures = [Picture("Bars <&>", "bars.svg", "What they <mean>.")]
     comparison.write([], Results(tmp_path / "runs.csv"), pictures, tmp_path)
     assert "![Bars <&>](bars.svg)\n\nWhat they <mean>." in (tmp_path / "report.md").read_text()

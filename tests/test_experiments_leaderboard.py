@@ -1,15 +1,15 @@
-"""The leaderboard: ranks, which differ, and what becomes of methods that fail."""
+"""The leaderboard: ranks, critical differences, and methods that fail."""
 
 from pathlib import Path
 
-import comparison
-import leaderboard
 import numpy as np
 import pytest
-from harness import Results
-from methods import METHODS, Method, Run
 from sklearn.base import BaseEstimator
-from tables import Table
+
+from experiments import comparison, leaderboard
+from experiments.harness import Results
+from experiments.methods import METHODS, Method, Run
+from experiments.tables import Table
 
 
 def test_ranks_and_critical_difference():
@@ -24,7 +24,7 @@ def test_ranks_and_critical_difference():
     )
 
 
-def test_the_leaderboard(tmp_path, toy, monkeypatch):
+def test_leaderboard(tmp_path, toy, monkeypatch):
     monkeypatch.setattr(leaderboard, "load", lambda name, folder: toy)
     monkeypatch.setattr(leaderboard, "DATASETS", ("one", "other"))
     arguments = ["--datasets", "one", "other", "--labeled", "20", "--draws", "1", "--threads", "1"]
@@ -32,13 +32,13 @@ def test_the_leaderboard(tmp_path, toy, monkeypatch):
     leaderboard.main([*arguments, "--methods", *methods, "--out", str(tmp_path)])
     text = (tmp_path / "leaderboard.md").read_text()
     assert text.count("| one |") == text.count("| other |") == 2  # a line for each scenario
-    assert "Over 2 data sets the methods differ with p" in text
+    assert "Over 2 data sets, the methods differ with p" in text
     assert "- one: a toy" in text
     assert "<svg" in (tmp_path / "leaderboard.svg").read_text()
     assert text.index("nnPU quadratic") < text.index("NaivePUET")  # the better one comes first
 
 
-def test_data_sets_of_ones_own(tmp_path, capsys):
+def test_custom_data_sets(tmp_path, capsys):
     more = Path(leaderboard.__file__).parent / "more_data.py"
     part = ["--methods", "nnPU quadratic", "NaivePUET", "spy", "--labeled", "40", "--draws", "1"]
     part += ["--scenarios", "case-control", "--threads", "1", "--out", str(tmp_path)]
@@ -47,7 +47,7 @@ def test_data_sets_of_ones_own(tmp_path, capsys):
     assert "| digits | case-control | 40 |" in text
     with pytest.raises(SystemExit):
         leaderboard.main(["--datasets", "mushroom", *part])
-    assert "--datasets mushroom: there is mushrooms" in capsys.readouterr().err
+    assert "--datasets: unknown mushroom; known are mushrooms" in capsys.readouterr().err
 
 
 class LearnsFromFew(BaseEstimator):
@@ -60,7 +60,7 @@ class LearnsFromFew(BaseEstimator):
         return np.ones(len(X))
 
 
-def test_a_method_that_fails_comes_last(tmp_path, toy, monkeypatch):
+def test_failing_methods_are_ranked_last(tmp_path, toy, monkeypatch):
     monkeypatch.setitem(METHODS, "few", Method(lambda setting: LearnsFromFew()))
     monkeypatch.setattr(leaderboard, "load", lambda name, folder: toy)
     monkeypatch.setattr(leaderboard, "DATASETS", ("toy",))
@@ -76,5 +76,5 @@ def test_a_method_that_fails_comes_last(tmp_path, toy, monkeypatch):
     assert text.count("failed") == 2
     # The report of the paper says so too.
     table = Table("toys", "Toys", ["toy"], ["few"], 1, n_labeled=20)
-    remarks = comparison.about(table, Results(tmp_path / "runs.csv"))
+    remarks = comparison.remarks_on(table, Results(tmp_path / "runs.csv"))
     assert "toy, few failed: too many rows" in remarks

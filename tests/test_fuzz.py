@@ -1,4 +1,4 @@
-"""Whatever comes in: sound trees and answers, or a clean error."""
+"""Arbitrary input gives valid trees and predictions, or a clear error."""
 
 import inspect
 import warnings
@@ -65,7 +65,7 @@ CELLS = [
 
 @st.composite
 def problems(draw):
-    """An estimator with legal parameters, X, y and what else ``fit`` takes."""
+    """An estimator with valid parameters, X, y and other arguments of ``fit``."""
     n, d = draw(st.integers(2, 30)), draw(st.integers(1, 4))
     dtype = draw(st.sampled_from([np.float64, np.float32]))
     with np.errstate(over="ignore"):
@@ -154,7 +154,7 @@ def assert_sound_answers(model, X):
 @given(problem=problems())
 @fuzz(150)
 @pytest.mark.filterwarnings("ignore:invalid value encountered in reduce")
-def test_any_legal_fit_gives_sound_trees_and_answers(problem):
+def test_valid_fits_give_valid_trees_and_predictions(problem):
     model, X, y, rows = problem
     model.fit(X, y, **rows)
     assert_sound(model, X, y, rows)
@@ -165,7 +165,7 @@ def test_any_legal_fit_gives_sound_trees_and_answers(problem):
 @given(problem=problems(), data=st.data())
 @fuzz(60)
 @pytest.mark.filterwarnings("ignore:invalid value encountered in reduce")
-def test_answers_for_any_other_rows_are_sound(problem, data):
+def test_predictions_of_other_rows_are_valid(problem, data):
     model, X, y, rows = problem
     model.fit(X, y, **rows)
     elements = data.draw(st.sampled_from(CELLS[:2]))
@@ -215,7 +215,7 @@ GOOD_Y = np.array([0, 1, 0, 1, 0, 1])
 
 
 def attempt(call):
-    """The answer of a call, or None where it refuses with a ValueError or TypeError."""
+    """Result of a call, or None if it raises a ValueError or TypeError."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -226,7 +226,7 @@ def attempt(call):
 
 @given(cls=st.sampled_from(ESTIMATORS), data=st.data())
 @fuzz(150)
-def test_garbage_parameters_work_or_are_refused(cls, data):
+def test_random_parameters_work_or_raise(cls, data):
     # Large counts are legal, but take as long as they take.
     names = sorted(
         inspect.signature(cls).parameters.keys() - {"n_estimators", "n_thresholds", "verbose"}
@@ -240,7 +240,7 @@ def test_garbage_parameters_work_or_are_refused(cls, data):
 
 @given(cls=st.sampled_from(ESTIMATORS), data=st.data())
 @fuzz(150)
-def test_garbage_data_works_or_is_refused(cls, data):
+def test_random_data_works_or_raises(cls, data):
     good = {"X": GOOD_X, "y": GOOD_Y, "sample_weight": None, "propensity": None}
     spoilt = data.draw(st.sets(st.sampled_from(sorted(good)), min_size=1, max_size=2))
     given = good | {name: data.draw(GARBAGE) for name in sorted(spoilt)}
@@ -257,7 +257,7 @@ def test_garbage_data_works_or_is_refused(cls, data):
 
 @given(cls=st.sampled_from(ESTIMATORS), X=GARBAGE)
 @fuzz(100)
-def test_garbage_to_answer_for_works_or_is_refused(cls, X):
+def test_random_data_to_predict_works_or_raises(cls, X):
     model = cls(0.5).fit(GOOD_X, GOOD_Y)
     for method in ("predict_proba", "apply", "decision_path"):
         attempt(lambda method=method: getattr(model, method)(X))
@@ -268,7 +268,7 @@ def test_garbage_to_answer_for_works_or_is_refused(cls, X):
 
 @given(data=st.data())
 @fuzz(200)
-def test_a_spoilt_model_is_refused_or_answers(data):
+def test_corrupted_models_predict_or_raise(data):
     forest = PUExtraTreesClassifier(0.5, n_estimators=3, random_state=0).fit(GOOD_X, GOOD_Y)._forest
     arrays = {
         name: getattr(forest, name).copy() for name in ("offset", "feature", "threshold", "left")

@@ -1,4 +1,4 @@
-"""What must not change the result."""
+"""Transformations of the input that must not change the result."""
 
 import pickle
 
@@ -62,7 +62,7 @@ def test_column_order(loss, blobs):
 
 @pytest.mark.parametrize("model", [MODELS[0], MODELS[3]], ids=by_name)
 def test_monotone_rescaling_of_optimal_splits(model, blobs):
-    """Splits fall between the same rows; where exactly between them is another matter."""
+    """Splits separate the same rows; thresholds between them may differ."""
     X, labeled, _ = blobs
     X_scaled = X.copy()
     X_scaled[:, 0] = np.exp(X[:, 0])
@@ -85,7 +85,7 @@ def test_linear_rescaling_by_powers_of_two(model, blobs):
 
 @pytest.mark.parametrize("model", WITHOUT_BOOTSTRAP, ids=by_name)
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
-def test_weights_are_repetitions(model, scenario, blobs):
+def test_integer_weights_are_repetitions(model, scenario, blobs):
     X, labeled, _ = blobs
     weight = np.random.default_rng(1).integers(0, 4, len(X))
     model = clone(model).set_params(scenario=scenario)
@@ -97,7 +97,7 @@ def test_weights_are_repetitions(model, scenario, blobs):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=by_name)
-def test_equal_weights_are_no_weights(model, blobs):
+def test_equal_weights_have_no_effect(model, blobs):
     X, labeled, _ = blobs
     plain = clone(model).fit(X, labeled)
     assert_same(plain, clone(model).fit(X, labeled, 3.0))
@@ -128,7 +128,7 @@ def frames(X):
 
 @pytest.mark.parametrize("kind", frames(np.zeros((1, 1))))
 @pytest.mark.parametrize("model", MODELS, ids=by_name)
-def test_kinds_of_input(model, kind, blobs):
+def test_input_types(model, kind, blobs):
     X, labeled, _ = blobs
     X = X.astype(np.float32).astype(np.float64)  # values that every kind can hold
     plain = clone(model).fit(X, labeled)
@@ -138,7 +138,7 @@ def test_kinds_of_input(model, kind, blobs):
     assert hasattr(other, "feature_names_in_") == (kind in ("pandas", "polars"))
 
 
-def test_whole_numbers_of_any_width():
+def test_integer_dtypes():
     X = np.random.default_rng(0).integers(0, 200, (80, 4))
     labeled = X[:, 0] > 120
     plain = PUExtraTreesClassifier(0.5, n_estimators=3, random_state=0).fit(X, labeled)
@@ -146,7 +146,7 @@ def test_whole_numbers_of_any_width():
         assert_same(plain, clone(plain).fit(X.astype(dtype), labeled))
 
 
-def test_values_that_float32_would_merge_stay_apart():
+def test_values_that_are_equal_in_float32_stay_distinct():
     x = 1 + np.arange(10) * 1e-12
     labeled = np.arange(10) >= 5
     tree = PUDecisionTreeClassifier(risk="pn").fit(x[:, None], labeled)
@@ -168,7 +168,7 @@ def test_number_of_threads(model, blobs):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=by_name)
-def test_saved_and_loaded(model, blobs, tmp_path):
+def test_save_and_load(model, blobs, tmp_path):
     X, labeled, _ = blobs
     model = clone(model).fit(pd.DataFrame(X, columns=list("abcdef")), labeled)
     X = pd.DataFrame(X, columns=list("abcdef"))

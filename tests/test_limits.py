@@ -1,4 +1,4 @@
-"""Large, small, deep and wide; interrupted, threaded and forked."""
+"""Extreme data, deep trees, interruptions, threads and forks."""
 
 import os
 import pickle
@@ -48,7 +48,7 @@ def cls(request):
 
 @pytest.mark.parametrize("exponent", [-1070, -600, 600, 1020])
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
-def test_the_scale_of_weights_does_not_matter(cls, scenario, exponent):
+def test_scale_of_weights(cls, scenario, exponent):
     X, y = problem(40, 3)
     model = make(cls, scenario=scenario, prior=0.8, voting="soft")
     w = 1.0 + np.arange(40) % 3
@@ -86,12 +86,12 @@ PAIRS += [(1, np.nextafter(1, 2)), (2**53, 2**53 + 2), (-(2**62), 2**62)]
 
 @pytest.mark.parametrize("values", PAIRS, ids=str)
 @pytest.mark.parametrize("size", [2, 30])
-def test_two_values_are_told_apart_however_large_small_or_close(cls, values, size):
+def test_distinct_values_are_separated(cls, values, size):
     x = np.array(values * (size // 2), dtype=float)[:, None]
     assert_told_apart(cls, x, np.arange(size) % 2)
 
 
-def test_values_of_all_magnitudes_in_one_column(cls):
+def test_values_of_all_magnitudes(cls):
     powers = np.ldexp(1.0, np.arange(-1074, 1024))
     x = np.concatenate([-powers, [0.0], powers])[:, None]
     assert_told_apart(cls, x, np.arange(len(x)) % 2)
@@ -100,7 +100,7 @@ def test_values_of_all_magnitudes_in_one_column(cls):
 # Sizes
 
 
-def test_a_hundred_thousand_columns(cls):
+def test_many_columns(cls):
     X, y = problem(20, 100_000)
     X[:, ::2] = 0
     for params in ({}, {"max_leaf_nodes": 9}):
@@ -110,7 +110,7 @@ def test_a_hundred_thousand_columns(cls):
 
 
 def chain(n):
-    """Rows that random thresholds can only part one by one.
+    """Rows that random thresholds can only separate one by one.
 
     Each feature is zero but for 255 rows, where it grows so fast that any threshold is above
     all but its largest values.
@@ -121,7 +121,7 @@ def chain(n):
     return X, np.random.default_rng(0).random(n) < 0.3
 
 
-def test_a_tree_of_a_hundred_thousand_levels():
+def test_tree_of_100000_levels():
     X, y = chain(100_800)
     tree = make(PUExtraTreeClassifier, max_features=1).fit(X, y)
     depth = tree.get_depth()
@@ -136,7 +136,7 @@ def test_a_tree_of_a_hundred_thousand_levels():
 
 
 @pytest.mark.parametrize("params", [{}, {"max_leaf_nodes": 10**6}, {"max_depth": 2000}])
-def test_a_deep_tree_holds_each_row_apart(params):
+def test_deep_trees_separate_all_rows(params):
     X, y = chain(5000)
     tree = make(PUExtraTreeClassifier, max_features=1, risk="pn", **params).fit(X, y)
     assert tree.get_depth() == params.get("max_depth", tree.get_depth()) > 1000
@@ -147,7 +147,7 @@ def test_a_deep_tree_holds_each_row_apart(params):
 
 
 def interrupt_later(call, delay):
-    """How long after Ctrl-C a call answers; None if it was done before."""
+    """Time until a call returns after Ctrl-C; None if it was finished before."""
     sent = []
 
     def interrupt():
@@ -189,7 +189,7 @@ def interrupted_fit(name):
 
 @posix
 @pytest.mark.parametrize("name", LONG_FITS)
-def test_an_interrupted_fit_stops_soon_and_leaves_the_earlier_one(name):
+def test_interrupted_fits_stop_and_keep_the_previous_one(name):
     late, same, fits_again = in_child(interrupted_fit, name)
     assert late is not None
     assert late < 1.5
@@ -221,7 +221,7 @@ def interrupted_prediction(depth, n_trees, n_rows):
 @pytest.mark.parametrize(
     ("depth", "n_trees", "n_rows"), [(20, 100, 10**7), (10**5, 1, 20_000), (10**5, 40, 2000)]
 )
-def test_an_interrupted_prediction_stops_soon(depth, n_trees, n_rows):
+def test_interrupted_predictions_stop(depth, n_trees, n_rows):
     late, answer = in_child(interrupted_prediction, depth, n_trees, n_rows)
     assert late is not None
     assert late < 1.5
@@ -245,7 +245,7 @@ def bad_held_out_rows():
     return refused
 
 
-def test_the_core_refuses_rows_that_are_not_there():
+def test_core_rejects_rows_out_of_range():
     assert in_child(bad_held_out_rows) == 4
 
 
@@ -253,7 +253,7 @@ def test_the_core_refuses_rows_that_are_not_there():
 
 
 @pytest.mark.parametrize("n_jobs", [2, 1000, 10**12, -1, -1000])
-def test_any_number_of_threads_gives_the_same_forest(n_jobs):
+def test_number_of_threads_does_not_change_the_forest(n_jobs):
     X, y = problem(200, 4)
     for cls in FORESTS:
         forest = make(cls, n_estimators=60, n_jobs=n_jobs).fit(X, y)
@@ -267,7 +267,7 @@ def fit_and_answer(cls, seed=0):
     return make(cls, random_state=seed).fit(X, y).predict_proba(X)
 
 
-def test_fits_in_several_threads_at_once(cls):
+def test_concurrent_fits(cls):
     expected = [fit_and_answer(cls, seed) for seed in range(8)]
     with ThreadPoolExecutor(8) as pool:
         assert_array_equal(
@@ -275,7 +275,7 @@ def test_fits_in_several_threads_at_once(cls):
         )
 
 
-def test_one_forest_answers_several_threads_at_once(cls):
+def test_concurrent_predictions(cls):
     X, y = problem(2000, 4)
     fitted = make(cls).fit(X, y)
     with ThreadPoolExecutor(8) as pool:
@@ -291,5 +291,5 @@ def fork_after_fit():
 
 
 @posix
-def test_a_forked_process_can_fit():
+def test_fit_in_a_forked_process():
     assert in_child(fork_after_fit)

@@ -1,12 +1,12 @@
 """Propensities that depend on the features."""
 
 import numpy as np
-import propensity
 import pytest
-from machine import read_lines
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
 
+from benchmarks import propensity
+from benchmarks.records import read_lines
 from puforest import PUExtraTreesClassifier
 from puforest.datasets import group_propensity, linear_propensity, make_pu, score_propensity
 
@@ -33,7 +33,7 @@ def test_score_propensity(rows, frequency, strength):
         assert_allclose(e, frequency)
     everybody = score_propensity(score, frequency=frequency, strength=strength)
     assert_allclose(everybody.mean(), frequency)
-    # Neither unit nor origin of the score matters.
+    # The scale and offset of the score do not matter.
     assert_allclose(
         score_propensity(3 * score - 7, frequency=frequency, strength=strength), everybody
     )
@@ -46,7 +46,7 @@ def test_strength_is_the_slope_of_the_log_odds(rows):
     assert slope == pytest.approx(1.5, rel=1e-3)
 
 
-def test_least_propensity(rows):
+def test_minimum_propensity(rows):
     e = score_propensity(rows[0][:, 0], strength=20, minimum=0.2)
     assert e.min() == pytest.approx(0.2, abs=1e-6)
     assert e.mean() == pytest.approx(0.5)
@@ -64,7 +64,7 @@ def test_linear_propensity(rows):
     assert drawn.mean() == pytest.approx(0.2)
     assert drawn.min() >= 0.05
     assert not np.allclose(drawn, linear_propensity(X, random_state=1, frequency=0.2))
-    # Drawn coefficients are for features of equal spread.
+    # Random coefficients apply to standardized features.
     assert_allclose(
         linear_propensity(X * [5, 1, 1, 1, 1], random_state=2), linear_propensity(X, random_state=2)
     )
@@ -80,7 +80,7 @@ def test_group_propensity():
     [
         (lambda: group_propensity(["a", "b"], {"a": 0.5}), "no entry for the group 'b'"),
         (lambda: group_propensity(["a"], {"a": 0}), "above 0 and at most 1, got 0 for the group"),
-        (lambda: score_propensity([[1.0], [2.0]]), r"one number a row, got the shape \(2, 1\)"),
+        (lambda: score_propensity([[1.0], [2.0]]), r"one-dimensional, got the shape \(2, 1\)"),
         (lambda: score_propensity([1.0, 2.0], frequency=1.0), "frequency must be .* got 1.0"),
         (lambda: score_propensity([1.0], frequency=0.1, minimum=0.2), "between 0.2 and 1, got 0.1"),
         (lambda: score_propensity([1.0], minimum=0), "minimum must be a number between 0.0 and 1"),
@@ -90,13 +90,13 @@ def test_group_propensity():
         (lambda: linear_propensity([[1.0, 2.0]], [1.0]), r"coef must have the shape \(2,\)"),
     ],
 )
-def test_refuses(call, message):
+def test_invalid_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
 
-def test_propensities_win_back_what_they_cost():
-    """Labels by a feature of the class mislead a forest that takes them as drawn at random."""
+def test_known_propensities_improve_accuracy():
+    """Labels that depend on features mislead a forest that assumes labeling at random."""
     X, y = make_classification(
         6000, 10, n_informative=5, n_redundant=0, class_sep=1.2, random_state=3
     )
@@ -117,7 +117,7 @@ def test_propensities_win_back_what_they_cost():
     assert accuracy["at random"] > accuracy["known"] > accuracy["ignored"] + 0.03, accuracy
 
 
-def test_the_benchmark_of_propensities(tmp_path):
+def test_benchmark(tmp_path):
     small = ["--workloads", "digits", "--trees", "20", "--draws", "2"]
     propensity.main([*small, "--out", str(tmp_path)])
     records = read_lines(tmp_path / "propensity.jsonl")

@@ -1,4 +1,4 @@
-"""Running out of memory: a MemoryError, and the estimator as it was before."""
+"""Running out of memory raises a MemoryError and leaves the estimator unchanged."""
 
 import ctypes
 import os
@@ -25,7 +25,7 @@ def problem(n, d):
 
 
 def limit_memory(megabytes):
-    """Leave this much memory to spare; None for no limit."""
+    """Limit the available memory; None removes the limit."""
     import resource
 
     limit = -1
@@ -59,7 +59,7 @@ def outcomes_short_of_memory(least):
 # From 8 on there is room for the stack of a thread, but hardly any for its work.
 @linux
 @pytest.mark.parametrize("least", [0, 8])
-def test_too_little_memory_is_a_memory_error(least):
+def test_memory_error(least):
     fits, prediction = in_child(outcomes_short_of_memory, least)
     assert set(fits) <= {"MemoryError", "done"}
     assert (fits[-1], prediction) == ("done", "MemoryError")
@@ -87,7 +87,7 @@ def fits_short_of_memory(spare):
 
 # Threads take turns at a common store of memory: what one fails to get, the others must not use.
 @linux
-def test_threads_short_of_memory_leave_the_earlier_fit():
+def test_memory_error_in_threads_keeps_the_previous_fit():
     outcomes = in_child(fits_short_of_memory, [*range(1, 100, 3), 2000])
     assert set(outcomes) == {"unchanged", "done"}
     assert outcomes[-1] == "done"
@@ -98,7 +98,7 @@ def state(model):
 
 
 def fail_each_allocation(failing, model, call, compared):
-    """Let each allocation of a call fail in turn, alone and with all later ones."""
+    """Let each allocation of a call fail, alone and with all later ones."""
     expected, n_errors = compared(call()), 0
     for all_from in (False, True):
         k, failed = 0, True
@@ -139,7 +139,7 @@ def errors_of_failing_allocations(cls, n_jobs, file):
 @pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("cls", [PUExtraTreesClassifier, PURandomForestClassifier])
-def test_any_allocation_of_the_core_may_fail(cls, n_jobs, tmp_path, monkeypatch):
+def test_failing_allocations_of_the_core(cls, n_jobs, tmp_path, monkeypatch):
     library = tmp_path / "failing_allocations.so"
     build = ["c++", "-std=c++20", "-O1", "-shared", "-fPIC", FAILING_ALLOCATIONS, "-o", library]
     subprocess.run(build, check=True, timeout=120)

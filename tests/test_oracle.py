@@ -25,7 +25,7 @@ def seed_of(random_state):
 
 
 def paths_of(forest):
-    """The nodes of a one-tree forest by the path that leads to them."""
+    """Nodes of a forest with one tree, by their paths."""
     todo, nodes = [("", 0)], {}
     while todo:
         path, i = todo.pop()
@@ -36,7 +36,7 @@ def paths_of(forest):
 
 
 def random_problem(rng, *, exact):
-    """Small data with ties, and weights whose sums are exact if asked for."""
+    """Small data with ties, optionally with weights whose sums are exact."""
     n, d = int(rng.integers(4, 40)), int(rng.integers(1, 6))
     X = rng.integers(0, rng.integers(2, 12), size=(n, d)) * rng.choice([1.0, 0.37, -2.5], size=d)
     labeled = rng.random(n) < 0.4
@@ -97,7 +97,7 @@ def reference_tree(X, labeled, weight, propensity, params, key, **kind):
 
 
 def assert_same_tree(forest, tree):
-    """Same splits and same masses at the same paths, to the last bit."""
+    """Assert that splits and masses at the same paths are equal, bit for bit."""
     core = paths_of(forest)
     naive = dict(tree.nodes())
     assert core.keys() == naive.keys()
@@ -113,7 +113,7 @@ def assert_same_tree(forest, tree):
 @pytest.mark.parametrize("thresholds", ["random", "optimal"])
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=150, deadline=None, derandomize=True)
-def test_same_candidates_same_tree(thresholds, seed):
+def test_same_candidates_give_the_same_tree(thresholds, seed):
     X, labeled, weight, propensity, params = draw_case(seed, exact=True)
     kind = {"n_thresholds": 1 + seed % 3} if thresholds == "random" else {}
     model = CLASS[thresholds](**params, **kind, random_state=seed)
@@ -127,8 +127,8 @@ def test_same_candidates_same_tree(thresholds, seed):
 
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=150, deadline=None, derandomize=True)
-def test_every_node_reaches_the_least_risk(seed):
-    """With any weights, where ties go to rounding, optimal splits reach the oracle's risk."""
+def test_every_node_has_the_minimum_risk(seed):
+    """With weights whose ties depend on rounding, optimal splits have the oracle's risk."""
     X, labeled, weight, propensity, params = draw_case(seed, exact=False)
     params |= {"max_features": None, "max_leaf_nodes": None}
     model = PUDecisionTreeClassifier(**params).fit(X, labeled, weight, propensity=propensity)
@@ -162,7 +162,7 @@ SAMPLINGS = [
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=str)
 @pytest.mark.parametrize("thresholds", ["random", "optimal"])
-def test_forests_draw_the_samples_of_the_oracle(thresholds, sampling, scenario):
+def test_forests_draw_the_same_samples_as_the_oracle(thresholds, sampling, scenario):
     rng = np.random.default_rng(3)
     X, labeled, *_ = random_problem(rng, exact=True)
     order = np.concatenate([np.flatnonzero(labeled), np.flatnonzero(~labeled)])

@@ -1,4 +1,4 @@
-"""What makes puforest fast must not change its answers."""
+"""Optimizations that must not change the results."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def grow(instruction_set):
     return json.loads(done.stdout)
 
 
-def test_every_instruction_set_grows_the_same_forests():
+def test_all_instruction_sets_build_the_same_forests():
     used, baseline = grow("baseline")
     assert used == "baseline"
     best, fastest = grow("")
@@ -52,7 +52,7 @@ def test_every_instruction_set_grows_the_same_forests():
     assert len(set(baseline.values())) == len(baseline) == 8
 
 
-def test_an_unknown_instruction_set_is_named(monkeypatch):
+def test_unknown_instruction_set(monkeypatch):
     monkeypatch.setenv("PUFOREST_SIMD", "abacus")
     forest = PUExtraTreesClassifier(0.5, n_estimators=1)
     with pytest.raises(ValueError, match=r"PUFOREST_SIMD=abacus .* there are: baseline"):
@@ -66,8 +66,8 @@ def fitted(blobs):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_few_rows_get_the_answers_of_many(fitted, dtype):
-    """Few rows are answered without scikit-learn's checks, in any layout."""
+def test_predictions_of_few_rows(fitted, dtype):
+    """Predictions of few rows skip scikit-learn's checks, with any memory layout."""
     forest, X = fitted
     X = np.tile(X, (60, 1)).astype(dtype)
     assert not forest._needs_no_validation(np.tile(X, (60, 1)))
@@ -79,8 +79,8 @@ def test_few_rows_get_the_answers_of_many(fitted, dtype):
     np.testing.assert_array_equal(forest.predict_proba(X[::2][:5]), expected[:10:2])
 
 
-def test_what_is_not_clean_is_checked(fitted):
-    """All that scikit-learn refuses, converts or warns about goes the usual way."""
+def test_other_input_is_checked(fitted):
+    """Input that scikit-learn rejects, converts or warns about is checked."""
     forest, X = fitted
     row = X[:1]
     with_nan = row.copy()
@@ -97,7 +97,7 @@ def test_what_is_not_clean_is_checked(fitted):
     np.testing.assert_array_equal(forest.predict(row.astype(">f8")), forest.predict(row))
 
 
-def test_names_are_checked_even_for_one_row(blobs):
+def test_feature_names_are_checked_for_one_row(blobs):
     pd = pytest.importorskip("pandas")
     X, labeled, *_ = blobs
     table = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
@@ -106,8 +106,8 @@ def test_names_are_checked_even_for_one_row(blobs):
         forest.predict(X[:1])
 
 
-def test_a_memory_mapped_x_is_not_copied(tmp_path, monkeypatch, blobs):
-    """The core reads the file itself, in fits and in predictions."""
+def test_memory_mapped_input_is_not_copied(tmp_path, monkeypatch, blobs):
+    """The core reads the file directly when fitting and predicting."""
     X, labeled, *_ = blobs
     np.save(tmp_path / "x.npy", X.astype(np.float32))
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")

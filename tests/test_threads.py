@@ -1,4 +1,4 @@
-"""How many threads a fit gets."""
+"""Number of threads of a fit."""
 
 import multiprocessing
 import sys
@@ -17,11 +17,11 @@ N_CORES = joblib.cpu_count()
 
 
 @pytest.mark.parametrize(("asked", "given"), [(None, 1), (3, 3), (-1, N_CORES), (10**6, 1024)])
-def test_as_many_as_asked_for(asked, given):
+def test_number_of_threads(asked, given):
     assert check.threads(asked) == given
 
 
-def test_the_configuration_of_joblib_counts():
+def test_configuration_of_joblib():
     with joblib.parallel_config(n_jobs=3):
         assert [check.threads(n) for n in (None, 2)] == [3, 2]
     with joblib.parallel_config(backend="sequential"):
@@ -29,7 +29,7 @@ def test_the_configuration_of_joblib_counts():
 
 
 def in_worker(asked):
-    """Threads for each number asked for, in a process that may have no children."""
+    """Threads for each requested number, in a process that cannot have children."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         plain = [check.threads(n) for n in asked]
@@ -41,7 +41,7 @@ def in_worker(asked):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="tests cannot be imported by a new process")
-def test_workers_of_a_pool_get_the_threads_they_ask_for():
+def test_worker_processes():
     with multiprocessing.get_context("fork").Pool(1) as pool:
         plain, configured, answers = pool.apply(in_worker, [(None, 1, 3, -1)])
     assert plain == [1, 1, 3, N_CORES]
@@ -49,6 +49,6 @@ def test_workers_of_a_pool_get_the_threads_they_ask_for():
     assert_array_equal(answers, in_worker([1])[2])
 
 
-def test_threads_of_a_pool_get_the_threads_they_ask_for():
+def test_worker_threads():
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(check.threads, [None, 3])) == [1, 3]

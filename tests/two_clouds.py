@@ -1,4 +1,4 @@
-"""Two overlapping clouds as PU data of either scenario, and a small forest to fit to them."""
+"""Two overlapping clouds as PU data of both scenarios, and a small forest."""
 
 import numpy as np
 
@@ -8,7 +8,10 @@ SCENARIOS = ["case-control", "single-training-set"]
 
 
 def draw(n, scenario, seed=0, prior=0.4, label_frequency=0.3, shift=1.5):
-    """PU data of two clouds, labeled rows of case-control data in addition: X, labels, truth."""
+    """Draw PU data of two clouds: X, labels and true classes.
+
+    In case-control data the labeled rows are added to the n unlabeled ones.
+    """
     rng = np.random.default_rng(seed)
     extra = int(n * prior * label_frequency) if scenario == "case-control" else 0
     y = np.concatenate([np.ones(extra), rng.random(n) < prior]).astype(int)

@@ -1,10 +1,10 @@
-"""Other ways to learn from positive and unlabeled data, to compare the forests with.
+"""Other methods that learn from positive and unlabeled data, for comparison with the forests.
 
-All are scikit-learn classifiers for PU labels: two values, the larger for labeled positives. The
-upper bound for what trees can reach is no class of its own: it is
-``PUExtraTreesClassifier(risk="pn")`` fitted to the true classes.
+All are scikit-learn classifiers for PU labels: two values, the larger for labeled positives. For
+an upper bound on the performance of trees, fit ``PUExtraTreesClassifier(risk="pn")`` to the true
+classes.
 
-The neural ones need PyTorch: ``pip install 'puforest[neural]'``.
+Neural networks require PyTorch; install it with ``pip install 'puforest[neural]'``.
 """
 
 from puforest.baselines.bagging import PUBaggingClassifier

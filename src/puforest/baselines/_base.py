@@ -1,4 +1,4 @@
-"""What all baselines share: reading PU labels, answers from a score, thresholds from a prior."""
+"""Base class of the baselines: input validation, predictions, and thresholds from a prior."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_regressor
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,39 +18,44 @@ Array = NDArray[np.float64]
 
 MAX_SEED = np.iinfo(np.int32).max
 
-# Odds of thresholds stay within these probabilities, so that dividing by them keeps every order.
+# Bound of thresholds, so that dividing by their odds preserves every order.
 LEAST_THRESHOLD = 1e-6
 
 
 class PUBaseline(ClassifierMixin, BaseEstimator):
-    """A classifier whose answers follow from one number a row."""
+    """A classifier whose predictions follow from one probability per sample."""
 
     prior: float | None
     scenario: str
+    scenario_: str
     classes_: NDArray[Any]
 
     def _positive_probability(self, X: check.MatrixLike) -> Array:
         raise NotImplementedError
 
     def _wrapped(self) -> Any:
-        """The classifier within, which says what X may be; None for those that have none."""
+        """Wrapped classifier, which determines the input that is accepted, or None."""
         return None
 
     def _input_tags(self) -> Any:
         wrapped = self._wrapped()
         return None if wrapped is None else get_tags(wrapped).input_tags
 
-    def _validated(self, X: check.MatrixLike, **more: Any) -> Any:
-        tags = self._input_tags()
-        sparse = "csr" if tags is not None and tags.sparse else False
-        finite = "allow-nan" if tags is not None and tags.allow_nan else True
-        return validated(self, X, accept_sparse=sparse, ensure_all_finite=finite, **more)
+    def _validated(self, X: check.MatrixLike, **options: Any) -> Any:
+        """Validate X as in the fit."""
+        return validated(self, X, reset=False, **self._input_options, **options)
 
     def _read(self, X: check.MatrixLike, y: ArrayLike) -> tuple[Any, PUSample, float | None]:
-        """Checked rows, their labels, and the prior if there is one."""
-        X, y = self._validated(X, y=y)
+        """Validate the training data; returns X, the labels, and the prior if it is given."""
+        tags = self._input_tags()
+        self._input_options = {
+            "accept_sparse": "csr" if tags is not None and tags.sparse else False,
+            "ensure_all_finite": "allow-nan" if tags is not None and tags.allow_nan else True,
+        }
+        X, y = validated(self, X, y=y, **self._input_options)
         sample = pu_sample(y, scenario=self.scenario)
         self.classes_ = np.unique(y)
+        self.scenario_ = sample.scenario
         prior = None if self.prior is None else sample.class_prior(self.prior)
         self.__dict__.pop("prior_", None)
         if prior is not None:
@@ -58,12 +63,12 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
         return X, sample, prior
 
     def predict_proba(self, X: check.MatrixLike) -> Array:
-        """Probability of each class, or what the method has for it.
+        """Predict class probabilities, or the score that the method uses instead.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Samples.
 
         Returns
         -------
@@ -71,22 +76,22 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
             Columns as in ``classes_``.
         """
         check_is_fitted(self)
-        positive = self._positive_probability(self._validated(X, reset=False))
+        positive = self._positive_probability(self._validated(X))
         return np.column_stack([1 - positive, positive])
 
     def predict(self, X: check.MatrixLike) -> NDArray[Any]:
-        """Class of each row, in the coding of the `y` of the fit.
+        """Predict the class of each sample.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Samples.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            ``classes_[1]`` where the second column of ``predict_proba`` is above one half, else
-            ``classes_[0]``.
+            ``classes_[1]`` where the second column of ``predict_proba`` is above one half, and
+            ``classes_[0]`` elsewhere.
         """
         positive = self.predict_proba(X)[:, 1] > 0.5
         return self.classes_[positive.astype(np.intp)]
@@ -94,31 +99,31 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
     def score(
         self, X: check.MatrixLike, y: check.MatrixLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Accuracy against the true classes; against PU labels it is no measure of quality.
+        """Accuracy with respect to the true classes; meaningless for PU labels.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Samples.
         y : array-like of shape (n_samples,)
-            Their true classes, in the coding of the fit.
+            True classes, encoded as in ``fit``.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+            Sample weights.
 
         Returns
         -------
         float
-            Share of rows predicted right.
+            Fraction of samples predicted correctly.
         """
         return float(super().score(X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        within = self._input_tags()
-        if within is not None:
-            tags.input_tags.sparse = within.sparse
-            tags.input_tags.allow_nan = within.allow_nan
+        wrapped = self._input_tags()
+        if wrapped is not None:
+            tags.input_tags.sparse = wrapped.sparse
+            tags.input_tags.allow_nan = wrapped.allow_nan
         return tags
 
 
@@ -126,47 +131,48 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
 
 
 def unlabeled_prior(sample: PUSample, prior: float) -> float:
-    """Share of positives among the unlabeled rows."""
+    """Fraction of positives among the unlabeled samples."""
     known = sample.least_prior
     return (prior - known) / (1 - known)
 
 
 def label_frequency(sample: PUSample, prior: float) -> float:
-    """Share of the positives of all rows of the data that are labeled."""
+    """Fraction of all positives in the data that are labeled."""
     n_labeled = np.count_nonzero(sample.labeled)
     hidden = unlabeled_prior(sample, prior) * (len(sample) - n_labeled)
     return float(n_labeled / (n_labeled + hidden))
 
 
-def prior_threshold(score: Array, share: float) -> float:
-    """Halfway between two scores, such that about this share of the rows is above."""
+def prior_threshold(score: Array, fraction: float) -> float:
+    """Threshold halfway between two scores with about this fraction of the samples above it."""
     values, count = np.unique(score, return_counts=True)
     if len(values) == 1:
         return float(values[0])
     above = 1 - np.cumsum(count[:-1]) / len(score)
-    best = int(np.argmin(abs(above - share)))
+    best = int(np.argmin(abs(above - fraction)))
     return float((values[best] + values[best + 1]) / 2)
 
 
 def moved_to_half(probability: Array, threshold: float) -> Array:
-    """Probabilities whose odds are divided by those of the threshold, which becomes one half."""
+    """Divide the odds of probabilities by those of the threshold, which becomes one half."""
     t = float(np.clip(threshold, LEAST_THRESHOLD, 1 - LEAST_THRESHOLD))
     positive = probability * (1 - t)
     return positive / (positive + (1 - probability) * t)
 
 
-# Classifiers within
+# Wrapped classifiers
 
 
 def require_method(estimator: Any, *names: str) -> None:
-    """Refuse what is no classifier that can do what is needed."""
-    if not hasattr(estimator, "fit") or not any(hasattr(estimator, name) for name in names):
+    """Raise an error unless the estimator is a classifier with one of these methods."""
+    usable = hasattr(estimator, "fit") and any(hasattr(estimator, name) for name in names)
+    if not usable or is_regressor(estimator):
         either = " or ".join(repr(name) for name in names)
         raise TypeError(f"estimator must be a classifier with a method {either}, got {estimator!r}")
 
 
 def seeded(estimator: Any, rng: np.random.RandomState) -> Any:
-    """A copy with its own seeds wherever it, or what it holds, takes one and has none yet."""
+    """Clone an estimator, and set every nested `random_state` that is None."""
     copy = clone(estimator)
     names = [
         name
@@ -176,8 +182,8 @@ def seeded(estimator: Any, rng: np.random.RandomState) -> Any:
     return copy.set_params(**{name: rng.randint(MAX_SEED) for name in names})
 
 
-def positive_share(estimator: Any, X: Any) -> Array:
-    """Probability of the larger class, or 0 and 1 from classifiers that know none."""
+def positive_scores(estimator: Any, X: Any) -> Array:
+    """Probability of the larger class, or votes of classifiers without probabilities."""
     if hasattr(estimator, "predict_proba"):
         return cast(Array, estimator.predict_proba(X)[:, 1])
     return np.asarray(estimator.predict(X) == estimator.classes_[1], dtype=float)

@@ -1,4 +1,4 @@
-"""Bags of all labeled rows against some of the unlabeled ones."""
+"""Bagging: all labeled samples against bootstrap samples of the unlabeled ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from puforest.baselines._base import (
     Array,
     PUBaseline,
     moved_to_half,
-    positive_share,
+    positive_scores,
     prior_threshold,
     require_method,
     seeded,
@@ -30,60 +30,62 @@ __all__ = ["PUBaggingClassifier"]
 class PUBaggingClassifier(PUBaseline):
     """Bagging for positive and unlabeled data (Mordelet and Vert, 2014).
 
-    Each member is fitted to all labeled rows against a bootstrap sample of the unlabeled ones,
-    taken as negatives. The positives among them differ from member to member, so that their
-    average is more stable than any one.
+    Each member is fitted to all labeled samples against a bootstrap sample of the unlabeled
+    samples, taken as negatives. The hidden positives differ between the members, so that their
+    average is more stable than any single one.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        A member; None is a decision tree. Probabilities are averaged, or votes where members have
-        no ``predict_proba``. Rows drawn several times are given once, with a weight, to members
-        that take ``sample_weight``, and are repeated for others; trees that are to see most rows
-        are given all of them, with weights that may be zero.
+        Member of the ensemble; None uses a decision tree. Probabilities are averaged, or votes if
+        members have no ``predict_proba``. Samples that are drawn repeatedly get a larger weight
+        if the estimator supports ``sample_weight``, and are repeated otherwise. Trees that draw
+        most of the samples are given all of them, some with weight zero.
     n_estimators : int, default=100
         Number of members.
     sample_size : int, float or None, default=None
-        Unlabeled rows that a member draws, with replacement: a number, a share of them, or (None)
-        as many as there are labeled rows. The paper's PUBaggingET is
+        Number or fraction of the unlabeled samples that each member draws with replacement; None
+        draws as many as there are labeled samples. The paper's PUBaggingET is
         ``PUBaggingClassifier(ExtraTreeClassifier(), sample_size=1.0)``.
     prior : float or None, default=None
-        Share of positives in the population. With it, the threshold is the one that calls as many
-        of the unlabeled rows positive as there are positives among them, by their out-of-bag
-        scores. None leaves the threshold at one half.
+        Class prior. If given, the threshold is chosen on the out-of-bag scores so that the
+        fraction of unlabeled samples predicted as positive is the fraction of positives among
+        them. None leaves the threshold at one half.
     oob_score : bool, default=False
-        Whether to score unlabeled rows by the members that did not draw them, which takes longer
-        than the fits where `sample_size` is small. Done in any case with a `prior`, which needs it.
+        Whether to compute out-of-bag scores of the unlabeled samples, which takes longer than the
+        fits if `sample_size` is small. They are always computed with a `prior`.
     scenario : {"case-control", "single-training-set"}, default="case-control"
-        How the rows came about.
+        Sampling scenario of the data.
     n_jobs : int or None, default=None
-        Threads to fit and predict with; -1 is all cores. The result does not depend on it.
+        Number of threads; -1 uses all cores. It does not change the result.
     random_state : int, RandomState instance or None, default=None
-        Seed of all that is random.
+        Seed of the bootstrap samples and of the members.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
         The two values of ``y``; the second one is the positive class.
     estimators_ : list of classifiers
-        The members.
+        The fitted members.
     oob_score_of_unlabeled_ : ndarray of shape (n_samples,)
-        Mean score of each unlabeled row by the members that did not draw it; nan for those that
-        all drew, and for labeled rows, which all see. Only with ``oob_score=True`` or a prior.
+        Mean score of each unlabeled sample over the members that did not draw it; nan for samples
+        that all members drew, and for labeled samples. Only with ``oob_score=True`` or a prior.
     threshold_ : float
-        Mean score above which rows are called positive. ``predict_proba`` divides odds by those of
-        the threshold, so that one half is where the answer changes.
+        Mean score above which samples are predicted as positive. ``predict_proba`` divides odds by
+        those of the threshold, which moves it to one half.
     prior_ : float
-        The class prior, if there is one.
+        Class prior used by the fit, if any.
+    scenario_ : str
+        Scenario of the fitted data.
     n_features_in_ : int
         Number of features seen by ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where ``X`` has names that are all strings.
+        Names of the features, if all column names of ``X`` are strings.
 
     Notes
     -----
-    Unlabeled rows that stand among the labeled ones too are never out of bag: their scores are
-    too high, and the threshold with them.
+    Unlabeled samples that duplicate labeled ones are never truly out of bag: their scores are too
+    high, and so is the threshold.
 
     References
     ----------
@@ -130,9 +132,9 @@ class PUBaggingClassifier(PUBaseline):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Samples.
         y : array-like of shape (n_samples,)
-            Two values: the larger marks labeled positives, the smaller unlabeled rows.
+            Two values: the larger for labeled positives, the smaller for unlabeled samples.
 
         Returns
         -------
@@ -151,7 +153,7 @@ class PUBaggingClassifier(PUBaseline):
             n_draws = check.count_or_fraction("sample_size", self.sample_size, len(unlabeled), 1)
 
         def fitted(seed: int) -> tuple[Any, NDArray[np.intp], Array]:
-            """A member, the unlabeled rows that it has to score, and its scores of them."""
+            """Fit a member; returns it, the unlabeled samples it left out, and their scores."""
             rng = np.random.RandomState(seed)
             drawn = rng.randint(len(unlabeled), size=n_draws)
             times = np.bincount(drawn, minlength=len(unlabeled))
@@ -162,7 +164,7 @@ class PUBaggingClassifier(PUBaseline):
                 weight = np.ones(len(sample))
                 weight[unlabeled] = times
                 rows = np.flatnonzero(weight)
-                # Trees pass over rows without weight: no need to copy most of the rows for them.
+                # Trees skip samples without weight, so there is no need to copy most of them.
                 if isinstance(member, BaseDecisionTree) and len(rows) > len(sample) / 2:
                     rows = slice(None)
                 weights["sample_weight"] = weight[rows]
@@ -172,12 +174,12 @@ class PUBaggingClassifier(PUBaseline):
             model = seeded(member, rng).fit(X[rows], target, **weights)
             if not len(left_out):
                 return model, left_out, np.empty(0)
-            return model, left_out, positive_share(model, X[unlabeled[left_out]])
+            return model, left_out, positive_scores(model, X[unlabeled[left_out]])
 
         seeds = check.random_state(self.random_state).randint(MAX_SEED, size=n_members)
         total, count = np.zeros(len(unlabeled)), np.zeros(len(unlabeled))
         self.estimators_ = []
-        # One at a time and in order, so that sums round alike on any number of threads.
+        # In order, so that sums are rounded the same way with any number of threads.
         jobs = Parallel(n_jobs=check.threads(self.n_jobs), prefer="threads", return_as="generator")
         for model, left_out, score in jobs(delayed(fitted)(seed) for seed in seeds):
             self.estimators_.append(model)
@@ -193,11 +195,11 @@ class PUBaggingClassifier(PUBaseline):
         if prior is not None:
             if not count.any():
                 raise ValueError(
-                    f"prior={prior:g} needs out-of-bag scores, but every member drew every "
-                    f"unlabeled row: give a smaller sample_size than {self.sample_size!r}"
+                    f"prior={prior:g} requires out-of-bag scores, but every member drew every "
+                    f"unlabeled sample: use a smaller sample_size than {self.sample_size!r}"
                 )
-            share = unlabeled_prior(sample, prior)
-            self.threshold_ = prior_threshold(out_of_bag[count > 0], share)
+            fraction = unlabeled_prior(sample, prior)
+            self.threshold_ = prior_threshold(out_of_bag[count > 0], fraction)
         return self
 
     def _wrapped(self) -> Any:
@@ -206,6 +208,6 @@ class PUBaggingClassifier(PUBaseline):
     def _positive_probability(self, X: check.MatrixLike) -> Array:
         jobs = Parallel(n_jobs=check.threads(self.n_jobs), prefer="threads", return_as="generator")
         total = np.zeros(X.shape[0])
-        for share in jobs(delayed(positive_share)(model, X) for model in self.estimators_):
-            total += share
+        for score in jobs(delayed(positive_scores)(model, X) for model in self.estimators_):
+            total += score
         return moved_to_half(total / len(self.estimators_), self.threshold_)

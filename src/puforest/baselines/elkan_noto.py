@@ -1,4 +1,4 @@
-"""From the probability of being labeled to that of being positive."""
+"""Probabilities of the class from probabilities of being labeled."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ VARIANTS = ("classic", "weighted")
 
 
 class ElkanNotoClassifier(PUBaseline):
-    """Probabilities of being labeled, corrected (Elkan and Noto, 2008).
+    """Classifier that corrects the probability of being labeled (Elkan and Noto, 2008).
 
-    A classifier of labeled against unlabeled rows learns g(x), the probability of being
-    labeled. Where every positive is labeled with the same probability c, rows that are surely
-    positive have g = c, and everything else follows from the two numbers.
+    A classifier of labeled against unlabeled samples learns g(x), the probability of being
+    labeled. If every positive is labeled with the same probability c, the probability of the
+    class follows from g and c.
 
     Parameters
     ----------
     estimator : classifier
-        What learns g; with ``predict_proba``, the better calibrated the better.
+        Classifier that learns g. It must have ``predict_proba``, preferably well calibrated.
     variant : {"classic", "weighted"}, default="classic"
         "classic" converts g into the probability of the class. "weighted" fits a second classifier
-        to the labeled rows and to each unlabeled row twice: as a positive with the weight w, its
-        probability of being one, and as a negative with 1 - w.
+        to the labeled samples and to each unlabeled sample twice: as a positive with weight w, its
+        probability of being positive, and as a negative with weight 1 - w.
     prior : float or None, default=None
-        Share of positives in the population, which implies c. None estimates c as the mean of g
-        over the labeled rows, which is too low where classes overlap.
+        Class prior, which implies c. None estimates c as the mean of g over the labeled samples,
+        which is too low if the classes overlap.
     scenario : {"case-control", "single-training-set"}, default="case-control"
-        How the rows came about, and so which population probabilities are meant for: that of the
-        unlabeled rows, or that of all rows.
+        Sampling scenario of the data. It determines the population that probabilities refer to:
+        that of the unlabeled samples, or that of all samples.
     cv : int or splitter, default=5
-        Folds: where g of training rows is needed, it comes from fits to the other folds. A number
-        is `PUStratifiedKFold` with a fixed seed.
+        Cross-validation used to predict g on the training samples. A number is the number of folds
+        of `PUStratifiedKFold` with a fixed seed.
     random_state : int, RandomState instance or None, default=None
-        Seed for an estimator without one.
+        Seed of the estimator, unless it has its own ``random_state``.
 
     Attributes
     ----------
@@ -59,21 +59,25 @@ class ElkanNotoClassifier(PUBaseline):
         The two values of ``y``; the second one is the positive class.
     estimator_ : classifier
         The fitted classifier: of g ("classic"), or of the class ("weighted").
+    variant_ : str
+        Fitted variant.
     label_frequency_ : float
-        c, the share of the positives of the data that are labeled.
+        c, the fraction of the positives in the data that are labeled.
     prior_ : float
-        The class prior, given or implied by c.
+        Class prior, given or implied by c.
+    scenario_ : str
+        Scenario of the fitted data.
     n_features_in_ : int
         Number of features seen by ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where ``X`` has names that are all strings.
+        Names of the features, if all column names of ``X`` are strings.
 
     Notes
     -----
-    In the data as a whole the probability of the class is ``g / c``; among its unlabeled rows it
-    is ``(1 - c) / c * g / (1 - g)``. The first is meant in a single training set, the second in
-    case-control data. There the positives of the weighted variant count ``1 - c`` times as much,
-    so that they stand for those of the population.
+    The probability of the class is ``g / c`` in the data as a whole, and
+    ``(1 - c) / c * g / (1 - g)`` among the unlabeled samples. The former is used for a single
+    training set, the latter for case-control data. In case-control data, the weights of the
+    positives of the weighted variant are multiplied by ``1 - c`` to represent the population.
 
     References
     ----------
@@ -113,26 +117,26 @@ class ElkanNotoClassifier(PUBaseline):
 
     @atomic_fit
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
-        """Fit the classifier, and find the label frequency.
+        """Fit the classifier and estimate the label frequency.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Samples.
         y : array-like of shape (n_samples,)
-            Two values: the larger marks labeled positives, the smaller unlabeled rows.
+            Two values: the larger for labeled positives, the smaller for unlabeled samples.
 
         Returns
         -------
         self
         """
-        check.one_of("variant", self.variant, VARIANTS)
+        self.variant_ = check.one_of("variant", self.variant, VARIANTS)
         require_method(self.estimator, "predict_proba")
         X, sample, prior = self._read(X, y)
         target = sample.labeled.astype(int)
         estimator = seeded(self.estimator, check.random_state(self.random_state))
         g = np.empty(0)
-        if self.variant == "weighted" or prior is None:
+        if self.variant_ == "weighted" or prior is None:
             g = cross_val_predict(estimator, X, target, cv=pu_cv(self.cv), method="predict_proba")[
                 :, 1
             ]
@@ -141,36 +145,36 @@ class ElkanNotoClassifier(PUBaseline):
             self.prior_ = _implied_prior(sample, self.label_frequency_)
         else:
             self.label_frequency_ = label_frequency(sample, prior)
-        if self.variant == "classic":
+        if self.variant_ == "classic":
             self.estimator_ = estimator.fit(X, target)
         else:
-            self.estimator_ = self._fitted_to_halves(estimator, X, sample, g)
+            self.estimator_ = self._fit_weighted(estimator, X, sample, g)
         return self
 
-    def _fitted_to_halves(self, estimator: Any, X: Any, sample: PUSample, g: Array) -> Any:
-        """The classifier fitted to unlabeled rows as positives and negatives at once."""
+    def _fit_weighted(self, estimator: Any, X: Any, sample: PUSample, g: Array) -> Any:
+        """Fit the classifier to unlabeled samples as weighted positives and negatives."""
         if not has_fit_parameter(estimator, "sample_weight"):
             raise TypeError(
-                f"estimator={self.estimator!r} takes no sample_weight, which variant='weighted' "
-                "needs: give another one, or variant='classic'"
+                f"estimator={self.estimator!r} does not support sample_weight, which "
+                "variant='weighted' requires: use another estimator, or variant='classic'"
             )
         labeled, unlabeled = np.flatnonzero(sample.labeled), np.flatnonzero(~sample.labeled)
         w = _among_unlabeled(g[unlabeled], self.label_frequency_)
-        for_population = 1 if sample.least_prior > 0 else 1 - self.label_frequency_
-        positive = for_population * np.concatenate([np.ones(len(labeled)), w])
+        population_factor = 1 if sample.least_prior > 0 else 1 - self.label_frequency_
+        positive = population_factor * np.concatenate([np.ones(len(labeled)), w])
         rows = np.concatenate([labeled, unlabeled, unlabeled])
         weight = np.concatenate([positive, 1 - w])
         target = np.repeat([1, 0], [len(positive), len(w)])
         seen = weight > 0
         if not (seen & (target == 1)).any():
             raise ValueError(
-                "label_frequency_=1 says that there are no positives among the unlabeled rows, "
-                "which with scenario='case-control' are the population: give the prior"
+                "label_frequency_=1 means that there are no positives among the unlabeled samples, "
+                "which are the population with scenario='case-control': pass the prior"
             )
         if not (seen & (target == 0)).any():
             raise ValueError(
-                f"label_frequency_={self.label_frequency_:.3g} makes every unlabeled row a "
-                "positive, and leaves no negatives to learn from: give a smaller prior"
+                f"label_frequency_={self.label_frequency_:.3g} makes every unlabeled sample "
+                "positive and leaves no negatives to learn from: pass a smaller prior"
             )
         return estimator.fit(X[rows[seen]], target[seen], sample_weight=weight[seen])
 
@@ -179,9 +183,9 @@ class ElkanNotoClassifier(PUBaseline):
 
     def _positive_probability(self, X: check.MatrixLike) -> Array:
         g = cast(Array, self.estimator_.predict_proba(X)[:, 1])
-        if self.variant == "weighted":
+        if self.variant_ == "weighted":
             return g
-        if self.scenario == "single-training-set":
+        if self.scenario_ == "single-training-set":
             return np.minimum(g / self.label_frequency_, 1)
         return _among_unlabeled(g, self.label_frequency_)
 
@@ -190,8 +194,8 @@ def _mean_of_labeled(g: Array, sample: PUSample) -> float:
     c = min(sample.of_positives(g), 1.0)
     if c == 0:
         raise ValueError(
-            "label_frequency_ comes out as 0: the estimator gives held-out labeled rows no chance "
-            "of being labeled. Give one with smoother probabilities, or the prior."
+            "label_frequency_ is estimated as 0: the estimator predicts probability 0 for held-out "
+            "labeled samples. Use one with smoother probabilities, or pass the prior."
         )
     return c
 
@@ -204,7 +208,7 @@ def _implied_prior(sample: PUSample, c: float) -> float:
 
 
 def _among_unlabeled(g: Array, c: float) -> Array:
-    """Probability of an unlabeled row to be positive, (1 - c) / c * g / (1 - g), at most 1."""
+    """Probability that an unlabeled sample is positive, (1 - c) / c * g / (1 - g), at most 1."""
     positive = (1 - c) * g
     at_most = np.maximum(positive, c * (1 - g))
     return np.divide(positive, at_most, out=np.ones_like(g), where=at_most > 0)

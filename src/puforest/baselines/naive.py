@@ -1,4 +1,4 @@
-"""Unlabeled rows as negatives."""
+"""Unlabeled samples as negatives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from puforest.baselines._base import (
     Array,
     PUBaseline,
     moved_to_half,
-    positive_share,
+    positive_scores,
     prior_threshold,
     require_method,
     seeded,
@@ -26,26 +26,26 @@ __all__ = ["NaivePUClassifier"]
 
 
 class NaivePUClassifier(PUBaseline):
-    """Any classifier, with unlabeled rows taken as negatives.
+    """Any classifier, with unlabeled samples taken as negatives.
 
-    What it learns is the probability of being labeled. That ranks rows as the probability of
-    being positive does, but is smaller: without a prior few rows are called positive, or none.
+    It learns the probability of being labeled, which ranks samples like the probability of being
+    positive, but is smaller: without a prior, few samples or none are predicted as positive.
 
     Parameters
     ----------
     estimator : classifier
-        What to fit to labeled against unlabeled rows.
+        Classifier that is fitted to labeled against unlabeled samples.
     prior : float or None, default=None
-        Share of positives in the population. With it, the threshold is the one that calls as many
-        of the unlabeled rows positive as there are positives among them, by scores from folds
-        (`cv`). None leaves the threshold at one half.
+        Class prior. If given, the threshold is chosen on cross-validated scores so that the
+        fraction of unlabeled samples predicted as positive is the fraction of positives among
+        them. None leaves the threshold at one half.
     scenario : {"case-control", "single-training-set"}, default="case-control"
-        How the rows came about.
+        Sampling scenario of the data.
     cv : int or splitter, default=5
-        With a prior: the folds, on each of which rows are scored by a fit to the others. A number
-        is `PUStratifiedKFold` with a fixed seed.
+        Cross-validation used to choose the threshold for a prior. A number is the number of folds
+        of `PUStratifiedKFold` with a fixed seed.
     random_state : int, RandomState instance or None, default=None
-        Seed for an estimator without one.
+        Seed of the estimator, unless it has its own ``random_state``.
 
     Attributes
     ----------
@@ -54,14 +54,16 @@ class NaivePUClassifier(PUBaseline):
     estimator_ : classifier
         The fitted classifier.
     threshold_ : float
-        Its probability above which rows are called positive. ``predict_proba`` divides odds by
-        those of the threshold, so that one half is where the answer changes.
+        Probability of the classifier above which samples are predicted as positive.
+        ``predict_proba`` divides odds by those of the threshold, which moves it to one half.
     prior_ : float
-        The class prior, if there is one.
+        Class prior used by the fit, if any.
+    scenario_ : str
+        Scenario of the fitted data.
     n_features_in_ : int
         Number of features seen by ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where ``X`` has names that are all strings.
+        Names of the features, if all column names of ``X`` are strings.
 
     Examples
     --------
@@ -95,14 +97,14 @@ class NaivePUClassifier(PUBaseline):
 
     @atomic_fit
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
-        """Fit the classifier, and find the threshold if there is a prior.
+        """Fit the classifier, and choose the threshold if there is a prior.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Samples.
         y : array-like of shape (n_samples,)
-            Two values: the larger marks labeled positives, the smaller unlabeled rows.
+            Two values: the larger for labeled positives, the smaller for unlabeled samples.
 
         Returns
         -------
@@ -118,8 +120,8 @@ class NaivePUClassifier(PUBaseline):
             score = cross_val_predict(
                 estimator, X, labeled, cv=pu_cv(self.cv), method="predict_proba"
             )
-            share = unlabeled_prior(sample, prior)
-            self.threshold_ = prior_threshold(score[~sample.labeled, 1], share)
+            fraction = unlabeled_prior(sample, prior)
+            self.threshold_ = prior_threshold(score[~sample.labeled, 1], fraction)
         self.estimator_ = estimator.fit(X, labeled)
         return self
 
@@ -127,4 +129,4 @@ class NaivePUClassifier(PUBaseline):
         return self.estimator
 
     def _positive_probability(self, X: check.MatrixLike) -> Array:
-        return moved_to_half(positive_share(self.estimator_, X), self.threshold_)
+        return moved_to_half(positive_scores(self.estimator_, X), self.threshold_)

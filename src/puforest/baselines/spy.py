@@ -1,4 +1,4 @@
-"""Reliable negatives found with spies, then an ordinary classifier."""
+"""Two-step learning: reliable negatives found with spies, then an ordinary classifier."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from puforest._atomic_fit import atomic_fit
 from puforest.baselines._base import (
     Array,
     PUBaseline,
-    positive_share,
+    positive_scores,
     require_method,
     seeded,
 )
@@ -23,49 +23,52 @@ __all__ = ["SpyTwoStepClassifier"]
 
 
 class SpyTwoStepClassifier(PUBaseline):
-    """The spy technique (Liu, Lee, Yu and Li, 2002), then a classifier of two classes.
+    """Two-step classifier with the spy technique (Liu, Lee, Yu and Li, 2002).
 
-    First some labeled rows, the spies, go among the unlabeled ones, and a classifier tells the
-    other labeled rows from those. Unlabeled rows that score below nearly all spies are reliable
-    negatives. Then a second classifier tells the labeled rows from the reliable negatives.
+    In the first step some labeled samples, the spies, are added to the unlabeled samples, and a
+    classifier separates these from the other labeled samples. Unlabeled samples that score below
+    nearly all spies are reliable negatives. In the second step a classifier separates the labeled
+    samples from the reliable negatives.
 
     Parameters
     ----------
     estimator : classifier
-        What to fit in both steps. It must not fit training rows exactly, or spies and negatives
-        score alike: limit the growth of trees.
-    spy_share : float, default=0.15
-        Share of the labeled rows that are sent as spies.
-    noise_share : float, default=0.05
-        Share of the spies that may score below the threshold for reliable negatives.
+        Classifier for both steps. It must not fit the training samples exactly, because then
+        spies and negatives have the same scores: limit the growth of trees.
+    spy_fraction : float, default=0.15
+        Fraction of the labeled samples used as spies.
+    noise_fraction : float, default=0.05
+        Fraction of the spies that may score below the threshold for reliable negatives.
     max_iter : int, default=1
-        Fits of the second step. After each one, further unlabeled rows that it calls negative join
-        the reliable negatives; it ends early when none do.
+        Maximum number of fits in the second step. After each fit, unlabeled samples that are
+        predicted as negative are added to the reliable negatives, until there are none.
     prior : float or None, default=None
-        Share of positives in the population. With it, positives and reliable negatives are weighted
-        to make up shares ``prior`` and ``1 - prior``; the estimator has to take weights. With None
-        their numbers are what they are. Either way the threshold is one half.
+        Class prior. If given, positives and reliable negatives are weighted to the fractions
+        ``prior`` and ``1 - prior``, and the estimator must support ``sample_weight``. None uses
+        them without weights. The threshold is one half in both cases.
     scenario : {"case-control", "single-training-set"}, default="case-control"
-        How the rows came about; it decides which priors are possible.
+        Sampling scenario of the data, which determines the possible priors.
     random_state : int, RandomState instance or None, default=None
-        Seed of the choice of spies, and for an estimator without one.
+        Seed of the choice of spies, and of an estimator without its own ``random_state``.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
         The two values of ``y``; the second one is the positive class.
     estimator_ : classifier
-        The classifier of the second step.
+        The fitted classifier of the second step.
     reliable_negatives_ : ndarray of shape (n_samples,)
-        Whether each training row was taken as a negative in the last fit.
+        Mask of the training samples that were used as negatives in the last fit.
     n_iter_ : int
-        Number of fits of the second step.
+        Number of fits in the second step.
     prior_ : float
-        The class prior, if there is one.
+        Class prior used by the fit, if any.
+    scenario_ : str
+        Scenario of the fitted data.
     n_features_in_ : int
         Number of features seen by ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where ``X`` has names that are all strings.
+        Names of the features, if all column names of ``X`` are strings.
 
     References
     ----------
@@ -87,16 +90,16 @@ class SpyTwoStepClassifier(PUBaseline):
         self,
         estimator: Any,
         *,
-        spy_share: float = 0.15,
-        noise_share: float = 0.05,
+        spy_fraction: float = 0.15,
+        noise_fraction: float = 0.05,
         max_iter: int = 1,
         prior: float | None = None,
         scenario: str = "case-control",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator
-        self.spy_share = spy_share
-        self.noise_share = noise_share
+        self.spy_fraction = spy_fraction
+        self.noise_fraction = noise_fraction
         self.max_iter = max_iter
         self.prior = prior
         self.scenario = scenario
@@ -104,14 +107,14 @@ class SpyTwoStepClassifier(PUBaseline):
 
     @atomic_fit
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
-        """Find reliable negatives, and fit the classifier.
+        """Find reliable negatives and fit the classifier.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Samples.
         y : array-like of shape (n_samples,)
-            Two values: the larger marks labeled positives, the smaller unlabeled rows.
+            Two values: the larger for labeled positives, the smaller for unlabeled samples.
 
         Returns
         -------
@@ -122,8 +125,8 @@ class SpyTwoStepClassifier(PUBaseline):
         X, sample, prior = self._read(X, y)
         if prior is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             raise TypeError(
-                f"estimator={self.estimator!r} takes no sample_weight, which prior={prior:g} "
-                "needs: give another one, or prior=None"
+                f"estimator={self.estimator!r} does not support sample_weight, which "
+                f"prior={prior:g} requires: use another estimator, or prior=None"
             )
         rng = check.random_state(self.random_state)
         labeled = sample.labeled
@@ -145,26 +148,27 @@ class SpyTwoStepClassifier(PUBaseline):
     def _reliable(
         self, X: Any, labeled: NDArray[np.bool_], rng: np.random.RandomState
     ) -> NDArray[np.bool_]:
-        """Unlabeled rows that score below nearly all spies."""
-        spy_share = check.fraction("spy_share", self.spy_share)
-        noise_share = check.fraction("noise_share", self.noise_share)
+        """Find unlabeled samples that score below nearly all spies."""
+        spy_fraction = check.fraction("spy_fraction", self.spy_fraction)
+        noise_fraction = check.fraction("noise_fraction", self.noise_fraction)
         known = np.flatnonzero(labeled)
-        n_spies = math.ceil(spy_share * len(known))
+        n_spies = math.ceil(spy_fraction * len(known))
         if n_spies >= len(known):
             raise ValueError(
-                f"spy_share={spy_share:g} of {len(known)} labeled rows are {n_spies} spies, which "
-                "leaves none to learn from: give a smaller share, or more labeled rows"
+                f"spy_fraction={spy_fraction:g} of {len(known)} labeled samples is {n_spies} spies "
+                "and leaves none to learn from: use a smaller fraction, or more labeled samples"
             )
         spies = rng.choice(known, n_spies, replace=False)
-        openly = labeled.copy()
-        openly[spies] = False
-        score = _score(seeded(self.estimator, rng).fit(X, openly.astype(int)), X)
-        threshold = np.quantile(score[spies], noise_share, method="lower")
+        remaining = labeled.copy()
+        remaining[spies] = False
+        score = _score(seeded(self.estimator, rng).fit(X, remaining.astype(int)), X)
+        threshold = np.quantile(score[spies], noise_fraction, method="lower")
         negative: NDArray[np.bool_] = ~labeled & (score < threshold)
         if not negative.any():
             raise ValueError(
-                f"no unlabeled row scores below the spies with noise_share={noise_share:g}: give "
-                "a larger one, or an estimator that does not fit its training rows exactly"
+                "no unlabeled sample scores below the spies with "
+                f"noise_fraction={noise_fraction:g}: use a larger one, or an estimator that does "
+                "not fit the training samples exactly"
             )
         return negative
 
@@ -176,20 +180,20 @@ class SpyTwoStepClassifier(PUBaseline):
         prior: float | None,
         rng: np.random.RandomState,
     ) -> Any:
-        """The second classifier: labeled rows against negatives."""
+        """Fit the second classifier: labeled samples against negatives."""
         rows = np.concatenate([np.flatnonzero(labeled), np.flatnonzero(negative)])
         target = labeled[rows].astype(int)
         weights = {}
         if prior is not None:
-            share = target.mean()
-            weights["sample_weight"] = np.where(target, prior / share, (1 - prior) / (1 - share))
+            mean = target.mean()
+            weights["sample_weight"] = np.where(target, prior / mean, (1 - prior) / (1 - mean))
         return seeded(self.estimator, rng).fit(X[rows], target, **weights)
 
     def _wrapped(self) -> Any:
         return self.estimator
 
     def _positive_probability(self, X: check.MatrixLike) -> Array:
-        return positive_share(self.estimator_, X)
+        return positive_scores(self.estimator_, X)
 
 
 def _score(estimator: Any, X: Any) -> Array:

@@ -1,7 +1,7 @@
-"""Data to try things on, and ways to make PU data of labeled data.
+"""Data sets, and functions that turn fully labeled data into PU data.
 
-The seven data sets of the paper have loaders, which read the files of the publishers from a folder
-and download what is missing; `load` finds them by name. The mushrooms come with the package.
+There are loaders for the seven data sets of the paper, which read the published files from a
+folder and download missing ones; `load` finds them by name. The mushrooms come with the package.
 """
 
 from puforest.datasets.cifar10 import load_cifar10
@@ -10,7 +10,7 @@ from puforest.datasets.epsilon import load_epsilon
 from puforest.datasets.mechanisms import group_propensity, linear_propensity, score_propensity
 from puforest.datasets.mnist import load_mnist
 from puforest.datasets.mushrooms import load_mushrooms
-from puforest.datasets.newsgroups import average_vectors, load_20news, make_20news
+from puforest.datasets.newsgroups import load_20news
 from puforest.datasets.registry import DATASETS, Dataset, load, register
 from puforest.datasets.sampling import make_pu
 from puforest.datasets.unsw_nb15 import load_unsw_nb15
@@ -18,7 +18,6 @@ from puforest.datasets.unsw_nb15 import load_unsw_nb15
 __all__ = [
     "DATASETS",
     "Dataset",
-    "average_vectors",
     "group_propensity",
     "linear_propensity",
     "load",
@@ -29,7 +28,6 @@ __all__ = [
     "load_mnist",
     "load_mushrooms",
     "load_unsw_nb15",
-    "make_20news",
     "make_pu",
     "register",
     "score_propensity",

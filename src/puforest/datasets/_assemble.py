@@ -1,4 +1,4 @@
-"""What all loaders return, and how data without an official split are split."""
+"""The result of the loaders, and the split of data sets that have no official one."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Part: TypeAlias = tuple[NDArray[np.float32], NDArray[Any]]
 
 SUBSETS = ("train", "test", "all")
 
-# The seed of the split of data that have no official one.
+# Seed of the split of data sets that have no official one.
 SPLIT_SEED = 0
 
 
 def parts_of(subset: str) -> tuple[str, ...]:
-    """Which of the two parts a subset has."""
+    """Parts that make up a subset."""
     check.one_of("subset", subset, SUBSETS)
     return ("train", "test") if subset == "all" else (subset,)
 
 
 def read_parts(subset: str, read: Callable[[str], Part]) -> Part:
-    """Rows and classes of a subset, the training part first."""
+    """Read the rows and classes of a subset, the training part first."""
     parts = [read(part) for part in parts_of(subset)]
     if len(parts) == 1:
         return parts[0]
@@ -37,7 +37,7 @@ def read_parts(subset: str, read: Callable[[str], Part]) -> Part:
 
 
 def in_subset(classes: ArrayLike, subset: str) -> NDArray[np.bool_]:
-    """Rows of a subset where a random fifth of each class, always the same, is for testing."""
+    """Mask of the rows of a subset; the test part is a fixed random fifth of each class."""
     parts = parts_of(subset)
     kinds, kind_of = np.unique(classes, return_inverse=True)
     rng = np.random.default_rng(SPLIT_SEED)
@@ -59,7 +59,7 @@ def assemble(
     differs: str,
     return_X_y: bool,
 ) -> Loaded:
-    """The answer of a loader."""
+    """Build the result of a loader."""
     target = positive.astype(np.int64)
     if check.boolean("return_X_y", return_X_y):
         return data, target
@@ -69,6 +69,7 @@ def assemble(
         original_target=original_target,
         feature_names=list(feature_names),
         target_names=list(target_names),
-        DESCR=description + (f"\nDiffers from the paper's: {differs}\n" if differs else ""),
+        DESCR=description
+        + (f"\nDifferences from the paper's data: {differs}\n" if differs else ""),
         differs=differs,
     )

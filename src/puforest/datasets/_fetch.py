@@ -1,4 +1,4 @@
-"""Files of publishers: found in the data folder, or downloaded into it."""
+"""Published files: found in the data folder or downloaded into it."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ CHUNK = 2**18
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A file as its publisher ships it.
+    """A file as published.
 
     Attributes
     ----------
     path : str
-        Where it belongs in the data folder.
+        Path in the data folder.
     rows : int
-        How many rows it has.
+        Number of rows.
     publisher : str
-        Whom to get it from, in words.
+        Name of the publisher.
     urls : tuple of str
-        Addresses of it, the first that answers is taken; none where it is to be had by hand only.
+        Addresses, tried in order; empty if the file cannot be downloaded automatically.
     sha256 : str or None
-        Checksum of what the addresses have.
+        Checksum of the download.
     member : str or None
-        Its name in the tar archive that the addresses have; None where they have the file itself.
+        Name in the tar archive at the addresses; None if they serve the file itself.
     recipe : str or None
-        How to make it, where nobody publishes it as it is.
+        How to build the file, if it is not published as such.
     """
 
     path: str
@@ -53,24 +53,24 @@ class PublishedFile:
     recipe: str | None = None
 
     def instructions(self) -> str:
-        """How to get it by hand."""
+        """Describe how to get the file manually."""
         if self.recipe is not None:
             return self.recipe
-        what = "it" if self.member is None else f"{self.member} of the archive"
+        what = "it" if self.member is None else f"{self.member} from the archive"
         where = f" ({self.urls[0]})" if self.urls else ""
-        return f"Get {what} from {self.publisher}{where}, and put it there by that name."
+        return f"Download {what} from {self.publisher}{where} and save it there."
 
     def in_folder(self, folder: Path, *, download: bool = True, progress: bool = False) -> Path:
-        """Path of the file, which is downloaded if it is missing.
+        """Return the path of the file, after downloading it if it is missing.
 
         Parameters
         ----------
         folder : Path
             The data folder.
         download : bool, default=True
-            Whether to download it if it is missing.
+            Whether to download the file if it is missing.
         progress : bool, default=False
-            Whether to tell on standard error how far a download is.
+            Whether to report the progress of a download on standard error.
         """
         check.boolean("download", download)
         check.boolean("progress", progress)
@@ -78,48 +78,55 @@ class PublishedFile:
         if path.is_file():
             return path
         missing = f"{self.path} is not in the data folder {folder}"
-        by_hand = self.instructions()
+        manually = self.instructions()
         if not download or not self.urls:
-            raise FileNotFoundError(f"{missing}. {by_hand}")
+            raise FileNotFoundError(f"{missing}. {manually}")
         failures: list[tuple[str, Exception]] = []
         for url in self.urls:
             try:
-                return self._download(url, path, progress, by_hand)
+                return self._download(url, path, progress)
             except (OSError, http.client.HTTPException, ValueError) as error:
                 failures.append((url, error))
-        told = "; ".join(f"{url}: {error}" for url, error in failures)
+        reasons = "; ".join(f"{url}: {error}" for url, error in failures)
         if any(isinstance(error, ValueError) for _, error in failures):
-            raise ValueError(f"{missing}, and what can be downloaded is not it ({told}). {by_hand}")
+            raise ValueError(
+                f"{missing}, and the downloads are not the published file ({reasons}). {manually}"
+            )
+        parts = (_partial(self._received(url, path)) for url in self.urls)
+        resumable = any(part.exists() and part.stat().st_size for part in parts)
+        resumes = "The next attempt resumes the download. " if resumable else ""
         raise FileNotFoundError(
-            f"{missing}, and could not be downloaded ({told}). What was received is kept: the next "
-            f"try goes on from there. {by_hand}"
+            f"{missing} and could not be downloaded ({reasons}). {resumes}{manually}"
         )
 
-    def _download(self, url: str, path: Path, progress: bool, by_hand: str) -> Path:
-        pooch = import_pooch(by_hand)
-        folder = path.parent
-        name = path.name
-        if self.member is not None:
-            folder, name = _top(path, self.path), url.rsplit("/", 1)[-1]
+    def _received(self, url: str, path: Path) -> Path:
+        """Path of the download: the file itself, or the archive in the data set's folder."""
+        if self.member is None:
+            return path
+        return path.parents[len(Path(self.path).parts) - 2] / url.rsplit("/", 1)[-1]
+
+    def _download(self, url: str, path: Path, progress: bool) -> Path:
+        pooch = import_pooch(self.instructions())
+        received = self._received(url, path)
+        name = received.name
         shelf = pooch.create(
-            path=folder, base_url="", registry={name: self.sha256}, urls={name: url}
+            path=received.parent, base_url="", registry={name: self.sha256}, urls={name: url}
         )
-        downloader = ResumingDownloader(folder / f"{name}.part", progress=progress)
-        received = Path(shelf.fetch(name, downloader=downloader))
+        shelf.fetch(name, downloader=ResumingDownloader(_partial(received), progress=progress))
         if self.member is not None:
             _extract(received, self.member, path)
         return path
 
 
-def _top(path: Path, below: str) -> Path:
-    """The folder of the data set: the first one of the path below the data folder."""
-    return path.parents[len(Path(below).parts) - 2]
+def _partial(path: Path) -> Path:
+    """Path of an incomplete file."""
+    return path.with_name(f"{path.name}.part")
 
 
 def _extract(archive: Path, member: str, path: Path) -> None:
-    """Take one file out of an archive; it has its name only when it is whole."""
+    """Extract one file of an archive; it is written atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.part")
+    part = _partial(path)
     with tarfile.open(archive) as tar:
         source = tar.extractfile(member)
         if source is None:
@@ -130,14 +137,14 @@ def _extract(archive: Path, member: str, path: Path) -> None:
 
 
 class ResumingDownloader:
-    """A downloader for pooch that goes on where an earlier one was interrupted.
+    """A downloader for pooch that resumes interrupted downloads.
 
     Parameters
     ----------
     part : Path
-        File for what has been received so far, which outlives an interruption.
+        File with the part received so far, which is kept after an interruption.
     progress : bool, default=False
-        Whether to tell on standard error how much has been received, about every second.
+        Whether to report the progress on standard error, about once per second.
     """
 
     def __init__(self, part: Path, *, progress: bool = False) -> None:
@@ -145,16 +152,16 @@ class ResumingDownloader:
         self.progress = progress
 
     def __call__(self, url: str, output_file: str, pooch: Any, check_only: bool = False) -> None:
-        """Download `url`, in as many connections as it takes, and move it to `output_file`.
+        """Download `url` over as many connections as necessary, and move it to `output_file`.
 
-        Each connection must bring something more than those before: this ends.
+        Every connection must make progress, so this terminates.
         """
         while not self._receive(url):
             pass
         os.replace(self.part, output_file)
 
     def _receive(self, url: str) -> bool:
-        """Receive as much as one connection brings; whether the file is whole now."""
+        """Receive data over one connection; return whether the file is complete."""
         before = self.part.stat().st_size if self.part.exists() else 0
         headers = {"User-Agent": "puforest"} | ({"Range": f"bytes={before}-"} if before else {})
         try:
@@ -163,10 +170,10 @@ class ResumingDownloader:
             error.close()
             if error.code != 416 or not before:
                 raise
-            self.part.unlink()  # no beginning of this file: as long as it, or longer
+            self.part.unlink()  # not a part of this file: at least as long as all of it
             return False
         with response:
-            start = before if response.status == 206 else 0  # else the server begins anew
+            start = before if response.status == 206 else 0  # the server restarts
             length = response.headers["Content-Length"]
             total = None if length is None else start + int(length)
             with self.part.open("ab" if start else "wb") as out:
@@ -183,8 +190,8 @@ class ResumingDownloader:
     def _copy(
         self, response: IO[bytes], out: IO[bytes], start: int, total: int | None
     ) -> Exception | None:
-        """Copy to the end or to an interruption, which is returned."""
-        done, spoke = start, time.monotonic()
+        """Copy until the end or an interruption, which is returned."""
+        done, reported = start, time.monotonic()
         while True:
             try:
                 chunk = response.read(CHUNK)
@@ -192,8 +199,8 @@ class ResumingDownloader:
                 return error
             out.write(chunk)
             done += len(chunk)
-            if self.progress and (not chunk or time.monotonic() - spoke >= 1):
-                spoke = time.monotonic()
+            if self.progress and (not chunk or time.monotonic() - reported >= 1):
+                reported = time.monotonic()
                 of_total = "" if total is None else f" of {total / 1e6:.1f}"
                 name = self.part.name.removesuffix(".part")
                 print(f"puforest: {name}: {done / 1e6:.1f}{of_total} MB", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Where the files of published data sets are."""
+"""The folder of the data sets."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ VARIABLE = "PUFOREST_DATA"
 
 
 def data_folder(data_home: DataHome = None) -> Path:
-    """The folder given, else the one that PUFOREST_DATA names, else a cache folder of the user."""
+    """Return `data_home`, the folder that PUFOREST_DATA names, or a folder in the user's cache."""
     if data_home is not None and not isinstance(data_home, str | os.PathLike):
         raise TypeError(f"data_home must be the path of a folder or None, got {data_home!r}")
     chosen = data_home or os.environ.get(VARIABLE)
     if chosen:
         return Path(chosen).expanduser()
-    where = f"Or give data_home=, or set {VARIABLE}, to a folder that has the files."
+    where = f"Or set data_home or the environment variable {VARIABLE} to a folder with the files."
     return Path(import_pooch(where).os_cache("puforest"))
 
 
 def import_pooch(otherwise: str) -> Any:
-    """Pooch, or an error that says how to get it and what to do without."""
+    """Import pooch, or raise an error that tells how to install it or do without it."""
     purpose = "downloads and their cache folder need pooch"
     return optional_import("pooch", extra="datasets", purpose=purpose, otherwise=otherwise)

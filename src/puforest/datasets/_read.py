@@ -1,4 +1,4 @@
-"""Strict readers: what is not as published is a ValueError that names the file."""
+"""Strict readers, which raise a ValueError naming any file that is not as published."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-# More than any file here holds when unpacked: the largest has 75 MB.
+# More than the uncompressed size of any file read here: the largest has 75 MB.
 LIMIT = 2**28
 
-# Headers as NumPy writes them for numbers and words. Its own reader would evaluate anything that
-# looks like Python, and allocate what the header asks for before it looks for the cells.
+# Headers as NumPy writes them for numbers and strings. Its own reader would evaluate any Python
+# literal, and allocate the array that the header describes before reading its cells.
 HEADER = re.compile(
     rb"\{'descr': '([<>|](?:f[248]|[iu][1248]|U[1-9][0-9]{0,3}))', "
     rb"'fortran_order': (False|True), 'shape': \(([0-9, ]{0,40})\), \} *\n"
 )
 
-# What readers of the standard library and of NumPy raise on damaged content.
+# Exceptions that the standard library and NumPy raise on damaged content.
 DAMAGE = (
     ValueError,
     EOFError,
@@ -45,37 +45,37 @@ DAMAGE = (
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Errors about the content of a file, as ValueErrors with its name."""
+    """Turn errors about the content of a file into ValueErrors that name it."""
     try:
         yield
     except DAMAGE as error:
         raise ValueError(f"{path} is damaged, or not the published file: {error}") from error
     except OSError as error:
-        # Errors of the system have a number; those about the content of gzip and bzip2 have none.
+        # Errors of the operating system have a number; those of gzip and bzip2 do not.
         if error.errno is not None:
             raise
         raise ValueError(f"{path} is damaged, or not the published file: {error}") from error
 
 
 def require_rows(found: int, expected: int) -> None:
-    """Refuse a file that was cut, or is another version."""
+    """Reject a truncated file, or another version of it."""
     if found != expected:
         raise ValueError(f"it has {found} rows instead of {expected}")
 
 
 def read_all(file: IO[bytes] | gzip.GzipFile) -> bytes:
-    """The content of a file, however small a compressed file it comes from, within limits."""
+    """Read a file, uncompressed, up to a limit that stops decompression bombs."""
     chunks, size = [], 0
     while chunk := file.read(2**20):
         chunks.append(chunk)
         size += len(chunk)
         if size > LIMIT:
-            raise ValueError(f"it holds more than {LIMIT >> 20} MiB")
+            raise ValueError(f"it has more than {LIMIT >> 20} MiB")
     return b"".join(chunks)
 
 
 def read_gzip(path: Path) -> bytes:
-    """The unpacked content of a gzip file."""
+    """Read the uncompressed content of a gzip file."""
     with gzip.open(path) as file:
         return read_all(file)
 
@@ -83,7 +83,7 @@ def read_gzip(path: Path) -> bytes:
 def numeric_table(
     lines: Sequence[str], n_columns: int, columns: Sequence[int], *, first_line: int = 1
 ) -> NDArray[np.float32]:
-    """Columns of comma-separated lines, each of which has the same number of cells, as numbers."""
+    """Read numeric columns of comma-separated lines with the same number of cells each."""
     if not lines:
         raise ValueError("it has no rows")
     for number, line in enumerate(lines, first_line):
@@ -96,12 +96,12 @@ def numeric_table(
     finite = np.isfinite(table).all(axis=1)
     if not finite.all():
         number = int(np.argmin(finite)) + first_line
-        raise ValueError(f"line {number} has a number that is not finite")
+        raise ValueError(f"line {number} has a value that is not finite")
     return table
 
 
 def npz_arrays(path: Path, names: Sequence[str]) -> list[NDArray[Any]]:
-    """Arrays of a .npz file; no pickles, and nothing larger than the file says and may be."""
+    """Read arrays of a .npz file, without pickles and within the size limit."""
     with path.open("rb") as file:
         content = read_all(file)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -109,13 +109,13 @@ def npz_arrays(path: Path, names: Sequence[str]) -> list[NDArray[Any]]:
 
 
 def _npy_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    """An array in NumPy's format: magic number and version, length of the header, header, cells."""
+    """Read NumPy's format: magic number and version, length of the header, header, cells."""
     with archive.open(f"{name}.npy") as member:
         content = read_all(member)
     start = 10 + int.from_bytes(content[8:10], "little")
     header = HEADER.fullmatch(content[10:start])
     if content[:8] != b"\x93NUMPY\x01\x00" or header is None:
-        raise ValueError(f"{name} is not an array of numbers or words: {content[:99]!r}")
+        raise ValueError(f"{name} is not an array of numbers or strings: {content[:99]!r}")
     dtype = np.dtype(header[1].decode())
     shape = [int(n) for n in header[3].replace(b",", b" ").split()]
     left = len(content) - start
@@ -125,5 +125,5 @@ def _npy_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     if dtype.kind == "U":
         letters = np.frombuffer(content, dtype.byteorder + "u4", offset=start)
         if letters.max(initial=0) > sys.maxunicode:  # NumPy would fail with a SystemError
-            raise ValueError(f"{name} has what is no character")
+            raise ValueError(f"{name} has an invalid character")
     return cells.reshape(shape, order="F" if header[2] == b"True" else "C")

@@ -52,28 +52,28 @@ def load_cifar10(
     progress: bool = False,
     return_X_y: bool = False,
 ) -> Loaded:
-    """Small photographs: 60000 rows, 3072 pixel values, vehicles are positive.
+    """Load CIFAR-10: 60000 photographs, 3072 pixel values; vehicles are positive.
 
     Parameters
     ----------
     subset : {"train", "test", "all"}, default="all"
         The 50000 training rows, the 10000 test rows, or both, in this order.
     data_home : str, path or None, default=None
-        Folder of the data sets. None is the one that the environment variable PUFOREST_DATA
-        names, or a cache folder of the user.
+        Folder of the data sets. None uses the folder that the environment variable PUFOREST_DATA
+        names or, if it is not set, a folder in the user's cache.
     download : bool, default=True
-        Whether to download files that are missing there. The archive they come in is kept.
+        Whether to download missing files. Their archive is kept.
     progress : bool, default=False
-        Whether to tell on standard error how far a download is.
+        Whether to report the progress of a download on standard error.
     return_X_y : bool, default=False
-        Whether to return ``(data, target)`` instead of the whole.
+        Whether to return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     Bunch
         ``data`` of float32, ``target`` (1 vehicle, 0 animal), ``original_target`` (names of the
-        ten classes), ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, how the data
-        differ from those of the paper, empty where they do not.
+        ten classes), ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, which
+        describes any differences from the paper's data.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def load_cifar10(
         batches = []
         for file in FILES[part]:
             path = file.in_folder(folder, download=download, progress=progress)
-            batches.append(read_batch(path, file.rows))
+            batches.append(_read_batch(path, file.rows))
         rows = np.concatenate(batches)
         return rows[:, 1:].astype(np.float32), np.array(CLASSES)[rows[:, 0]]
 
@@ -110,8 +110,8 @@ def load_cifar10(
     )
 
 
-def read_batch(path: Path, rows: int) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
-    """Read rows of a class, 0 to 9, and the bytes of the red, green and blue plane."""
+def _read_batch(path: Path, rows: int) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
+    """Read rows with the class, 0 to 9, followed by the red, green and blue planes."""
     with naming(path), path.open("rb") as file:
         content = np.frombuffer(read_all(file), np.uint8)
         whole, rest = divmod(len(content), 1 + N_PIXELS)
@@ -121,5 +121,5 @@ def read_batch(path: Path, rows: int) -> np.ndarray[tuple[int, int], np.dtype[np
         table = content.reshape(rows, 1 + N_PIXELS)
         highest = int(table[:, 0].max())
         if highest >= len(CLASSES):
-            raise ValueError(f"it has the class {highest}, but classes are 0 to 9")
+            raise ValueError(f"it has the class {highest}, but the classes are 0 to 9")
     return table

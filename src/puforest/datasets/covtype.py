@@ -34,7 +34,7 @@ FILE = PublishedFile(
     path="covtype/covtype.data.gz",
     rows=581_012,
     publisher="the UCI Machine Learning Repository, Covertype",
-    # The copy of scikit-learn, and the repository itself.
+    # scikit-learn's copy, and the repository itself.
     urls=(
         "https://ndownloader.figshare.com/files/5976039",
         "https://archive.ics.uci.edu/ml/machine-learning-databases/covtype/covtype.data.gz",
@@ -44,13 +44,11 @@ FILE = PublishedFile(
 
 DESCRIPTION = """\
 Covertype, donated by Jock A. Blackard in 1998 to the UCI Machine Learning Repository
-(https://doi.org/10.24432/C50K5N): 581012 patches of forest in Colorado, 30 x 30 metres each, with
+(https://doi.org/10.24432/C50K5N): 581012 patches of forest in Colorado, 30 x 30 meters each, with
 54 features from maps. The most frequent of seven types of cover, lodgepole pine (class 2), is
 one class, 283301 rows, and the six others together are the other class, 297711 rows. Features are
 as published, not scaled.
 """
-
-
 POSITIVE = ("lodgepole pine", "other")
 
 
@@ -62,32 +60,32 @@ def load_covtype(
     progress: bool = False,
     return_X_y: bool = False,
 ) -> Loaded:
-    """Forest cover: 581012 rows, 54 features, the most frequent of seven types is positive.
+    """Load Covertype: 581012 rows, 54 features; the most frequent of seven types is positive.
 
     There is no official split; ``puforest.datasets.load("covtype", subset="train")`` makes one.
 
     Parameters
     ----------
     positive : {"lodgepole pine", "other"}, default="lodgepole pine"
-        The positive class: the most frequent type of cover, or all the others together. The paper
-        has the others, the larger class of the two (its prior is .51, and predicting no positive
-        at all is right in 48.7% of its test rows).
+        The positive class: the most frequent cover type, or all others together. The paper uses
+        the others, the larger of the two classes (its prior is .51, and predicting all test rows
+        as negative has an accuracy of 48.7%).
     data_home : str, path or None, default=None
-        Folder of the data sets. None is the one that the environment variable PUFOREST_DATA
-        names, or a cache folder of the user.
+        Folder of the data sets. None uses the folder that the environment variable PUFOREST_DATA
+        names or, if it is not set, a folder in the user's cache.
     download : bool, default=True
-        Whether to download the file if it is missing there.
+        Whether to download the file if it is missing.
     progress : bool, default=False
-        Whether to tell on standard error how far a download is.
+        Whether to report the progress of a download on standard error.
     return_X_y : bool, default=False
-        Whether to return ``(data, target)`` instead of the whole.
+        Whether to return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     Bunch
         ``data`` of float32, ``target`` (1 positive, 0 not), ``original_target`` (classes
-        1 to 7), ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, how the data
-        differ from those of the paper, empty where they do not.
+        1 to 7), ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, which
+        describes any differences from the paper's data.
 
     Examples
     --------
@@ -98,7 +96,7 @@ def load_covtype(
     """
     check.one_of("positive", positive, POSITIVE)
     path = FILE.in_folder(data_folder(data_home), download=download, progress=progress)
-    table = read_covtype(path, FILE.rows)
+    table = _read_covtype(path, FILE.rows)
     classes = table[:, -1].astype(np.int64)
     return assemble(
         table[:, :-1].copy(),
@@ -112,13 +110,13 @@ def load_covtype(
     )
 
 
-def read_covtype(path: Path, rows: int) -> NDArray[np.float32]:
-    """Read the features and the class, last, of each row."""
+def _read_covtype(path: Path, rows: int) -> NDArray[np.float32]:
+    """Read the features of each row, followed by its class."""
     n_columns = len(COLUMNS) + 1
     with naming(path):
         lines = read_gzip(path).decode("ascii").removesuffix("\n").split("\n")
         table = numeric_table(lines, n_columns, range(n_columns))
         require_rows(len(table), rows)
         if not np.isin(table[:, -1], range(1, 8)).all():
-            raise ValueError("it has classes that are not whole numbers from 1 to 7")
+            raise ValueError("it has classes other than the integers 1 to 7")
     return table

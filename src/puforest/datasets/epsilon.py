@@ -1,4 +1,4 @@
-"""Epsilon, of the Pascal large scale learning challenge."""
+"""Epsilon, from the Pascal Large Scale Learning Challenge."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ N_FEATURES = 2000
 PUBLISHER = "LIBSVM Data, binary classification, epsilon"
 ADDRESS = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
 
-# Rows that are read at a time: their text and sparse form take about 600 MB.
+# Rows read at a time; their text and sparse form take about 600 MB.
 BLOCK = 10_000
 LONGEST_LINE = 2**18
 
@@ -54,8 +54,8 @@ FILES = {
 SAMPLE_FILES = {part: _sample(part) for part in ("train", "test")}
 
 DESCRIPTION = """\
-Epsilon, of the Pascal Large Scale Learning Challenge 2008, from LIBSVM Data: 400000 training and
-100000 test rows of 2000 features, each row of length 1. The classes are those provided.
+Epsilon, from the Pascal Large Scale Learning Challenge 2008, from LIBSVM Data: 400000 training and
+100000 test rows of 2000 features, each row of norm 1. Class 1 is positive.
 """
 SAMPLE_DIFFERS = (
     "these are only the first 100 training and 100 test rows of 400000 and 100000: too few to "
@@ -72,32 +72,32 @@ def load_epsilon(
     progress: bool = False,
     return_X_y: bool = False,
 ) -> Loaded:
-    """Artificial data of a challenge: 500000 rows, 2000 features; 4 GB of memory as float32.
+    """Load Epsilon: 500000 rows, 2000 features; takes 4 GB of memory as float32.
 
     Parameters
     ----------
     subset : {"train", "test", "all"}, default="all"
         The 400000 training rows, the 100000 test rows, or both, in this order.
     sample : bool, default=False
-        Whether to read only the files ``epsilon_sample_train`` and ``epsilon_sample_test``, the
-        first 100 rows of each, to try things with.
+        Whether to read the small files ``epsilon_sample_train`` and ``epsilon_sample_test``, with
+        the first 100 rows of each part, instead.
     data_home : str, path or None, default=None
-        Folder of the data sets. None is the one that the environment variable PUFOREST_DATA
-        names, or a cache folder of the user.
+        Folder of the data sets. None uses the folder that the environment variable PUFOREST_DATA
+        names or, if it is not set, a folder in the user's cache.
     download : bool, default=True
-        Whether to download files that are missing there, of some gigabytes. There is no address
-        for the sample.
+        Whether to download missing files, which take several gigabytes. The
+        samples cannot be downloaded.
     progress : bool, default=False
-        Whether to tell on standard error how far a download is.
+        Whether to report the progress of a download on standard error.
     return_X_y : bool, default=False
-        Whether to return ``(data, target)`` instead of the whole.
+        Whether to return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     Bunch
         ``data`` of float32, ``target`` (1 or 0), ``original_target`` (1 or -1),
-        ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, how the data differ from
-        those of the paper, empty where they do not.
+        ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, which
+        describes any differences from the paper's data.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def load_epsilon(
 
     def read(part: str) -> Part:
         path = files[part].in_folder(folder, download=download, progress=progress)
-        return read_libsvm(path, files[part].rows)
+        return _read_libsvm(path, files[part].rows)
 
     data, classes = read_parts(subset, read)
     return assemble(
@@ -126,11 +126,11 @@ def load_epsilon(
     )
 
 
-def read_libsvm(path: Path, rows: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Read rows in LIBSVM format, plain or in bzip2, into a dense table, and their classes."""
+def _read_libsvm(path: Path, rows: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Read a dense table and its classes from LIBSVM format, plain or compressed with bzip2."""
     blocks, classes = [], []
     with naming(path), bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as file:
-        # One row more than there are to be, so that too many are noticed before they fill memory.
+        # One row more than expected, so that extra rows are noticed before they fill the memory.
         lines = islice(_lines(file), rows + 1)
         while block := b"".join(islice(lines, BLOCK)):
             X, y = load_svmlight_file(
@@ -139,7 +139,7 @@ def read_libsvm(path: Path, rows: int) -> tuple[NDArray[np.float32], NDArray[np.
             if not np.isin(y, (-1, 1)).all():
                 raise ValueError("it has classes other than 1 and -1")
             if not np.isfinite(X.data).all():
-                raise ValueError("it has a number that is not finite")
+                raise ValueError("it has a value that is not finite")
             blocks.append(X.toarray())
             classes.append(y.astype(np.int64))
         require_rows(sum(map(len, classes)), rows)
@@ -149,5 +149,7 @@ def read_libsvm(path: Path, rows: int) -> tuple[NDArray[np.float32], NDArray[np.
 def _lines(file: IO[bytes] | bz2.BZ2File) -> Iterator[bytes]:
     while line := file.readline(LONGEST_LINE):
         if not line.endswith(b"\n"):
-            raise ValueError(f"it ends within a line, or has one of over {LONGEST_LINE} bytes")
+            raise ValueError(
+                f"it ends within a line, or has a line of more than {LONGEST_LINE} bytes"
+            )
         yield line

@@ -1,6 +1,6 @@
-"""Who gets a label: propensities that depend on the features.
+"""Labeling mechanisms: propensities that depend on the features.
 
-Each function returns ``e(x)``, the probability of a row to be labeled given that it is positive,
+Each function returns ``e(x)``, the probability that a row is labeled given that it is positive,
 above 0 and at most 1, for ``make_pu(..., propensity=e)`` and ``fit(..., propensity=e)``.
 """
 
@@ -31,27 +31,25 @@ def score_propensity(
     strength: float = 2.0,
     minimum: float = 0.01,
 ) -> Array:
-    """Propensities that grow with a score, such as the probability of being positive.
+    """Compute propensities that increase with a score, such as the probability of the class.
 
     They are ``minimum + (1 - minimum) / (1 + exp(-(strength * z + b)))``, where ``z`` is the
-    score less its mean, divided by its standard deviation, and ``b`` makes the mean propensity
-    what it is to be.
+    standardized score, and ``b`` is chosen such that the mean propensity is `frequency`.
 
     Parameters
     ----------
     score : array-like of shape (n_samples,)
-        A number for each row.
+        Score of each row.
     y : array-like of shape (n_samples,), optional
-        The classes, two values; the larger is positive. Mean and standard deviation are then
-        those of the positives; without it, those of all rows.
+        Classes, two values; the larger one is positive. Means and the standard deviation are
+        taken over the positives; without `y`, over all rows.
     frequency : float, default=0.5
-        The mean propensity: the share of positives to be labeled.
+        Mean propensity: the expected fraction of positives that are labeled.
     strength : float, default=2.0
-        How much the logarithm of the odds grows with one standard deviation of the score. 0 labels
-        completely at random, a negative number labels rows of a low score more often.
+        Increase of the log-odds per standard deviation of the score. With 0, rows are labeled
+        completely at random; with a negative number, rows with low scores are labeled more often.
     minimum : float, default=0.01
-        No propensity is below it, so that no labeled row stands for more than ``1 / minimum``
-        positives.
+        Smallest propensity, so that no labeled row represents more than ``1 / minimum`` positives.
 
     Returns
     -------
@@ -65,7 +63,7 @@ def score_propensity(
     """
     z = check_array(score, ensure_2d=False, dtype=np.float64, input_name="score")
     if z.ndim != 1:
-        raise ValueError(f"score must have one number a row, got the shape {z.shape}")
+        raise ValueError(f"score must be one-dimensional, got the shape {z.shape}")
     for name, value, low in (("minimum", minimum, 0.0), ("frequency", frequency, minimum)):
         if not check.is_real(value) or not low < value < 1:
             raise ValueError(f"{name} must be a number between {low!r} and 1, got {value!r}")
@@ -79,7 +77,7 @@ def score_propensity(
     spread = z[among].std()
     z = strength * (z - z[among].mean()) / (spread if spread > 0 else 1.0)
     target = (frequency - minimum) / (1 - minimum)
-    reach = np.abs(z).max() + 50  # 1 / (1 + exp(50)) is 2e-22, below any share of rows
+    reach = np.abs(z).max() + 50  # 1 / (1 + exp(50)) is 2e-22, below any fraction of rows
     b = brentq(lambda shift: expit(z[among] + shift).mean() - target, -reach, reach)
     return np.asarray(minimum + (1 - minimum) * expit(z + b), dtype=np.float64)
 
@@ -94,24 +92,24 @@ def linear_propensity(
     minimum: float = 0.01,
     random_state: int | np.random.RandomState | None = None,
 ) -> Array:
-    """Propensities that are logistic in a linear form of the features.
+    """Compute propensities that are logistic in a linear combination of the features.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        The rows.
+        Features.
     coef : array-like of shape (n_features,), optional
-        Coefficients of the features, of which only the proportions count. None draws them from a
-        normal distribution, for features divided by their standard deviations.
+        Coefficients of the features; only their ratios matter. None draws coefficients of the
+        standardized features from a normal distribution.
     y : array-like of shape (n_samples,), optional
-        The classes, two values; the larger is positive. The mean propensity is then that of the
-        positives; without it, that of all rows.
+        Classes, two values; the larger one is positive. The mean propensity is taken over the
+        positives; without `y`, over all rows.
     frequency : float, default=0.5
-        The mean propensity: the share of positives to be labeled.
+        Mean propensity: the expected fraction of positives that are labeled.
     strength : float, default=2.0
-        How much the logarithm of the odds grows with one standard deviation of the linear form.
+        Increase of the log-odds per standard deviation of the linear combination.
     minimum : float, default=0.01
-        No propensity is below it.
+        Smallest propensity.
     random_state : int, RandomState instance or None, default=None
         Seed of the coefficients.
 
@@ -121,7 +119,7 @@ def linear_propensity(
 
     See Also
     --------
-    score_propensity : The formula, for a score of any kind.
+    score_propensity : The formula, for any score.
 
     Examples
     --------
@@ -145,14 +143,14 @@ def linear_propensity(
 
 
 def group_propensity(groups: ArrayLike, frequencies: Mapping[Hashable, float]) -> Array:
-    """Propensities by group.
+    """Compute propensities from groups.
 
     Parameters
     ----------
     groups : array-like of shape (n_samples,)
-        The group of each row: numbers or words.
+        Group of each row: numbers or strings.
     frequencies : mapping
-        For each group the share of its positives to be labeled, above 0 and at most 1.
+        Expected fraction of labeled positives of each group, above 0 and at most 1.
 
     Returns
     -------
@@ -168,7 +166,7 @@ def group_propensity(groups: ArrayLike, frequencies: Mapping[Hashable, float]) -
     missing = [name for name in names.tolist() if name not in frequencies]
     if missing:
         raise ValueError(
-            f"frequencies has no entry for the group {missing[0]!r}: give one for each of "
+            f"frequencies has no entry for the group {missing[0]!r}: pass one for each of "
             f"{names.tolist()}"
         )
     for name, value in frequencies.items():

@@ -71,28 +71,28 @@ def load_mnist(
     progress: bool = False,
     return_X_y: bool = False,
 ) -> Loaded:
-    """Handwritten digits: 70000 rows, 784 pixels, even digits are positive.
+    """Load MNIST: 70000 handwritten digits, 784 pixels; even digits are positive.
 
     Parameters
     ----------
     subset : {"train", "test", "all"}, default="all"
         The 60000 training rows, the 10000 test rows, or both, in this order.
     data_home : str, path or None, default=None
-        Folder of the data sets. None is the one that the environment variable PUFOREST_DATA
-        names, or a cache folder of the user.
+        Folder of the data sets. None uses the folder that the environment variable PUFOREST_DATA
+        names or, if it is not set, a folder in the user's cache.
     download : bool, default=True
-        Whether to download files that are missing there.
+        Whether to download missing files.
     progress : bool, default=False
-        Whether to tell on standard error how far a download is.
+        Whether to report the progress of a download on standard error.
     return_X_y : bool, default=False
-        Whether to return ``(data, target)`` instead of the whole.
+        Whether to return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     Bunch
         ``data`` of float32, ``target`` (1 even, 0 odd), ``original_target`` (the digits),
-        ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, how the data differ from
-        those of the paper, empty where they do not.
+        ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, which
+        describes any differences from the paper's data.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def load_mnist(
 
 def _read_images(file: PublishedFile, path: Path) -> NDArray[np.float32]:
     with naming(path):
-        images = read_idx(path)
+        images = _read_idx(path)
         if images.shape[1:] != (28, 28):
             raise ValueError(f"it has the shape {images.shape}, not images of 28 x 28 pixels")
         require_rows(len(images), file.rows)
@@ -134,18 +134,20 @@ def _read_images(file: PublishedFile, path: Path) -> NDArray[np.float32]:
 
 def _read_labels(file: PublishedFile, path: Path) -> NDArray[Any]:
     with naming(path):
-        labels = read_idx(path)
+        labels = _read_idx(path)
         if labels.ndim != 1 or labels.max(initial=0) > 9:
-            raise ValueError("it does not have one digit a row")
+            raise ValueError("it does not have one digit per row")
         require_rows(len(labels), file.rows)
     return labels.astype(np.int64)
 
 
-def read_idx(path: Path) -> NDArray[np.uint8]:
-    """Read bytes in IDX format: two zeros, 8, number of axes, their lengths, then the bytes."""
+def _read_idx(path: Path) -> NDArray[np.uint8]:
+    """Read IDX format: two zeros, 8 for bytes, number of axes, their lengths, then the bytes."""
     content = read_gzip(path)
     if content[:3] != b"\x00\x00\x08" or len(content) < 4:
-        raise ValueError(f"it begins with {content[:4].hex(' ')!r}, not as IDX files of bytes do")
+        raise ValueError(
+            f"it begins with {content[:4].hex(' ')!r}, which is not an IDX file of bytes"
+        )
     n_axes = content[3]
     start = 4 + 4 * n_axes
     if len(content) < start:

@@ -1,4 +1,4 @@
-"""The mushrooms of the UCI repository."""
+"""The mushrooms of the UCI Machine Learning Repository."""
 
 import csv
 import gzip
@@ -22,25 +22,25 @@ COLUMNS = """
 DESCRIPTION = """\
 Mushroom, donated by Jeff Schlimmer in 1987 to the UCI Machine Learning Repository
 (https://doi.org/10.24432/C5959T), licensed under CC BY 4.0: 8124 samples of 23 species of gilled
-mushrooms from the Audubon Society Field Guide (1981), edible (4208) or not. The 22 categorical
-columns are one-hot encoded without stalk-root, the one with missing values: 112 features.
+mushrooms from the Audubon Society Field Guide (1981), 4208 of them edible. The categorical columns
+except stalk-root, which has missing values, are one-hot encoded as 112 features.
 """
 
 
 def load_mushrooms(*, return_X_y: bool = False) -> Loaded:
-    """Edible and poisonous mushrooms: 8124 rows, 112 binary features, edible is positive.
+    """Load the mushrooms: 8124 rows, 112 binary features; edible mushrooms are positive.
 
     Parameters
     ----------
     return_X_y : bool, default=False
-        Whether to return ``(data, target)`` instead of the whole.
+        Whether to return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     Bunch
         ``data`` (8124, 112) of float32, ``target`` (1 edible, 0 not), ``original_target`` (the
-        letters e and p), ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, how the
-        data differ from those of the paper: not at all.
+        letters e and p), ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, which
+        is empty: the data are the paper's.
 
     Examples
     --------

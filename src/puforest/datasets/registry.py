@@ -1,9 +1,10 @@
-"""Data sets by name, so that experiments can loop over them."""
+"""Data sets by name, for experiments that loop over them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
@@ -25,16 +26,16 @@ __all__ = ["DATASETS", "Dataset", "load", "register"]
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set with two classes, the larger one positive.
+    """A data set with two classes, of which the larger one is positive.
 
     Attributes
     ----------
     name : str
-        What to call it.
+        Name of the data set.
     loader : callable
-        Returns a Bunch with ``data`` and ``target`` at least.
+        Function that returns a Bunch with at least ``data`` and ``target``.
     has_subsets : bool, default=False
-        Whether the loader has a parameter ``subset``. If not, `load` splits the rows.
+        Whether the loader has a parameter ``subset``; otherwise `load` splits the rows.
     from_folder : bool, default=False
         Whether the loader has the parameters ``data_home``, ``download`` and ``progress``.
 
@@ -61,7 +62,7 @@ class Dataset:
         return_X_y: bool = False,
         **options: Any,
     ) -> Loaded:
-        """Load it; `puforest.datasets.load` says what the parameters are."""
+        """Load the data set; see `puforest.datasets.load` for the parameters."""
         check.one_of("subset", subset, SUBSETS)
         if self.from_folder:
             options |= {"data_home": data_home, "download": download, "progress": progress}
@@ -93,17 +94,17 @@ _datasets = {
     )
 }
 
-#: The data sets by name: the seven of the paper, and those that `register` adds.
+#: Data sets by name: the seven of the paper, and those added with `register`.
 DATASETS: Mapping[str, Dataset] = MappingProxyType(_datasets)
 
 
 def register(dataset: Dataset) -> None:
-    """Add a data set of one's own to `DATASETS`.
+    """Add a data set to `DATASETS`.
 
     Parameters
     ----------
     dataset : Dataset
-        The data set, by a name that is not taken; the same one again is fine.
+        Data set with a new name; registering the same one again has no effect.
 
     Examples
     --------
@@ -117,7 +118,7 @@ def register(dataset: Dataset) -> None:
     if not isinstance(dataset, Dataset):
         raise TypeError(f"dataset must be a puforest.datasets.Dataset, got {dataset!r}")
     if _datasets.get(dataset.name, dataset) != dataset:
-        raise ValueError(f"dataset: the name {dataset.name!r} is taken, give it another")
+        raise ValueError(f"dataset: the name {dataset.name!r} is taken, choose another one")
     _datasets[dataset.name] = dataset
 
 
@@ -131,32 +132,33 @@ def load(
     return_X_y: bool = False,
     **options: Any,
 ) -> Loaded:
-    """Load a data set by its name.
+    """Load a data set by name.
 
     Parameters
     ----------
     name : str
         A key of `DATASETS`: "mushrooms", "20news", "covtype", "epsilon", "mnist", "cifar-10",
-        "unsw-nb15", or what `register` added.
+        "unsw-nb15", or a name added with `register`.
     subset : {"train", "test", "all"}, default="all"
-        Training rows, test rows or all. Where there is no official split, a random fifth of the
-        rows of each class, always the same, is for testing.
+        Training rows, test rows or all rows. Without an official split, a fixed random fifth of
+        each class is used for testing.
     data_home : str, path or None, default=None
-        Folder of the data sets. None is the one that the environment variable PUFOREST_DATA
-        names, or a cache folder of the user. Embedded data do without.
+        Folder of the data sets. None uses the folder that the environment variable PUFOREST_DATA
+        names or, if it is not set, a folder in the user's cache. Data sets that
+        come with a package do not use it.
     download : bool, default=True
-        Whether to download files that are missing there.
+        Whether to download missing files.
     progress : bool, default=False
-        Whether to tell on standard error how far a download is.
+        Whether to report the progress of a download on standard error.
     return_X_y : bool, default=False
-        Whether to return ``(data, target)`` instead of the whole.
+        Whether to return ``(data, target)`` instead of a Bunch.
     **options
-        What else the loader takes, such as ``dimension=300`` of "20news".
+        Other parameters of the loader, such as ``dimension=300`` for "20news".
 
     Returns
     -------
     Bunch
-        As the loader of the data set returns it.
+        Result of the loader.
 
     Examples
     --------
@@ -166,7 +168,11 @@ def load(
     >>> load("mushrooms", subset="train").data.shape
     (6499, 112)
     """
-    check.one_of("name", name, DATASETS)
+    if not isinstance(name, str) or name not in DATASETS:
+        known = {known.lower(): known for known in DATASETS}
+        close = get_close_matches(str(name).lower(), known, n=1)
+        hint = f". Did you mean {known[close[0]]!r}?" if close else ""
+        raise ValueError(f"name must be one of {sorted(DATASETS)}, got {name!r}{hint}")
     return DATASETS[name].load(
         subset=subset,
         data_home=data_home,

@@ -28,48 +28,49 @@ def make_pu(
     propensity: ArrayLike | None = None,
     return_index: bool = False,
     random_state: int | np.random.RandomState | None = None,
-) -> tuple[NDArray[Any], ...]:
-    """Hide most labels: draw labeled positives, and call the rest unlabeled.
+) -> tuple[Any, ...]:
+    """Make PU data from fully labeled data: draw labeled positives, and hide all other labels.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        The rows.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Features.
     y : array-like of shape (n_samples,)
-        Their classes, two values; the larger is positive.
+        Classes, two values; the larger one is positive.
     n_labeled : int, float or None, default=None
-        Number, or share, of the positives to label. None is half of them; with `propensity`, each
-        positive is labeled or not by its own probability, and their number is random.
+        Number or fraction of the positives to label. None labels half of them or, with
+        `propensity`, each positive independently with its own probability.
     scenario : {"case-control", "single-training-set"}, default="case-control"
-        "case-control" returns the labeled positives followed by the unlabeled rows: all rows,
-        the labeled ones among them again (the setting of the paper), unless `prior` or
-        `n_unlabeled` choose fewer. "single-training-set" returns the rows as they are.
+        "case-control" returns the labeled positives followed by the unlabeled rows. These are all
+        rows, including the labeled ones (the setting of the paper), unless `prior` or
+        `n_unlabeled` select fewer. "single-training-set" returns the rows in their order.
     prior : float, optional
-        Share of positives in the population that the data are to come from, where it is not that
-        of `y`. In case-control data it is their share among the unlabeled rows, of which no
-        labeled row is one then; in a single training set their share among all rows. Rows of
-        one class are left out at random, as few as possible.
+        Class prior of the population to sample from, if it differs from that of `y`: the fraction
+        of positives among the unlabeled rows of case-control data, which then do not include the
+        labeled rows, or among all rows of a single training set. As few rows as possible of one
+        class are dropped at random.
     n_unlabeled : int, optional
-        Number of unlabeled rows of case-control data, drawn at random; None is as many as there
-        are. A single training set has the rows that are not labeled.
+        Number of unlabeled rows of case-control data, drawn at random; None uses as many as
+        possible. In a single training set all rows that are not labeled are unlabeled.
     propensity : array-like of shape (n_samples,), optional
-        Probability of each row to be labeled, given that it is positive; values of negatives are
-        not used. With `n_labeled` the probabilities are proportional to it instead, and add up to
-        that number. `linear_propensity` and others make them.
+        Probability that each row is labeled, given that it is positive; values of negatives are
+        not used. With `n_labeled`, the probabilities are rescaled to sum to that number. See
+        `linear_propensity`, `score_propensity` and `group_propensity`.
     return_index : bool, default=False
-        Whether to return the index too.
+        Whether to return the index as well.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draw.
+        Seed of the random draws.
 
     Returns
     -------
-    X : ndarray
-        The rows of the PU data.
+    X : ndarray or data frame
+        Rows of the PU data. A pandas or polars data frame stays one, with its columns and dtypes;
+        the index of pandas is kept, so that labels repeat where rows do.
     labeled : ndarray
         1 for labeled positives, 0 for unlabeled rows.
     index : ndarray
-        Which row of the given `X` each row is: ``y[index]`` is the truth about them. Only with
-        `return_index`.
+        Position of each row in the given `X`, so that ``y[index]`` are the true classes. Only
+        returned with `return_index`.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def make_pu(
     >>> labeled
     array([1, 0, 0, 0, 0])
 
-    Fewer positives among the unlabeled rows than in the data:
+    Lower the class prior of the unlabeled rows:
 
     >>> X, y = np.arange(120)[:, None], np.arange(120) % 2
     >>> X_pu, labeled, index = make_pu(
@@ -90,7 +91,8 @@ def make_pu(
     """
     check.refuse_masked(X, "X")
     check.refuse_masked(y, "y")
-    X = check_array(X, dtype=None, ensure_all_finite=False)
+    if not _is_data_frame(X):
+        X = check_array(X, dtype=None, ensure_all_finite=False)
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
     if y.shape != (len(X),):
         raise ValueError(f"y must have the shape ({len(X)},), got {y.shape}")
@@ -106,21 +108,30 @@ def make_pu(
     if scenario == "case-control":
         draw = n_labeled, target, n_unlabeled, e
         index, labeled = _case_control(positives, negatives, *draw, rng)
-        X = X[index]
+        X = _take(X, index)
     else:
         if n_unlabeled is not None:
             raise ValueError(
-                f"n_unlabeled={n_unlabeled!r} goes with scenario='case-control': a single training "
-                "set has as many unlabeled rows as are not labeled. Give fewer rows instead."
+                f"n_unlabeled={n_unlabeled!r} requires scenario='case-control': in a single "
+                "training set all rows that are not labeled are unlabeled. Pass fewer rows instead."
             )
         index = np.arange(len(X))
         if target is not None:
-            positives, negatives = _with_share(target, positives, negatives, None, rng)
+            positives, negatives = _with_prior(target, positives, negatives, None, rng)
             index = np.sort(np.concatenate([positives, negatives]))
-            X = X[index]
+            X = _take(X, index)
         labeled = np.isin(index, _to_label(positives, n_labeled, e, rng))
     labels = labeled.astype(np.int64)
     return (X, labels, index) if return_index else (X, labels)
+
+
+def _is_data_frame(X: Any) -> bool:
+    """Whether X is a data frame of pandas or polars."""
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "row"))
+
+
+def _take(X: Any, index: Index) -> Any:
+    return X.iloc[index] if hasattr(X, "iloc") else X[index]
 
 
 def _case_control(
@@ -134,9 +145,8 @@ def _case_control(
 ) -> tuple[Index, NDArray[np.bool_]]:
     if prior is not None and propensity is not None:
         raise ValueError(
-            "prior and propensity together go with scenario='single-training-set' only: in "
-            "case-control data, positives taken out by their propensity would leave others among "
-            "the unlabeled rows than the population has"
+            "prior and propensity together require scenario='single-training-set': in case-control "
+            "data, removing positives by their propensity would bias the unlabeled rows"
         )
     chosen = _to_label(positives, n_labeled, propensity, rng)
     if prior is None:
@@ -147,7 +157,7 @@ def _case_control(
             unlabeled = rng.choice(unlabeled, size, replace=False)
     else:
         rest = np.setdiff1d(positives, chosen)
-        unlabeled = np.concatenate(_with_share(prior, rest, negatives, n_unlabeled, rng))
+        unlabeled = np.concatenate(_with_prior(prior, rest, negatives, n_unlabeled, rng))
     index = np.concatenate([chosen, unlabeled])
     return index, np.arange(len(index)) < len(chosen)
 
@@ -158,42 +168,42 @@ def _to_label(
     propensity: NDArray[np.float64] | None,
     rng: np.random.RandomState,
 ) -> Index:
-    """The positives that get a label."""
+    """Draw the positives to label."""
     if propensity is not None and n_labeled is None:
         drawn = positives[rng.random_sample(len(positives)) < propensity[positives]]
         if not len(drawn):
             raise ValueError(
                 f"propensity: none of the {len(positives)} positives was drawn to be labeled. "
-                "Give larger propensities, or n_labeled."
+                "Pass larger propensities, or n_labeled."
             )
         return drawn
-    share = 0.5 if n_labeled is None else n_labeled
-    size = check.number_of("n_labeled", share, len(positives), "positives")
+    wanted = 0.5 if n_labeled is None else n_labeled
+    size = check.number_of("n_labeled", wanted, len(positives), "positives")
     if propensity is None:
         return rng.choice(positives, size, replace=False)
     order = rng.permutation(positives)
     probability = propensity[order] * (size / propensity[order].sum())
-    # Rounding may take a probability of 1 a little above it.
+    # Rounding may push a probability of 1 slightly above it.
     if probability.max() > 1 + 1e-9:
         raise ValueError(
-            f"n_labeled={n_labeled!r} is too many for propensities this uneven: that of a positive "
-            f"would be {probability.max():.3g}. At most "
+            f"n_labeled={n_labeled!r} is too large for propensities this uneven: the probability "
+            f"of a positive would be {probability.max():.3g}. At most "
             f"{int(size / probability.max())} can be labeled in proportion to them."
         )
-    # Systematic sampling: the rows are laid end to end, each as long as its probability, and a
-    # comb with teeth one apart picks those that it hits, so that each is hit by its probability.
-    teeth = rng.random_sample() + np.arange(size)
-    return order[np.searchsorted(np.cumsum(probability)[:-1], teeth, side="right")]
+    # Systematic sampling: the rows are intervals as long as their probabilities, laid end to end,
+    # and equally spaced points, one apart, select each row with its probability.
+    points = rng.random_sample() + np.arange(size)
+    return order[np.searchsorted(np.cumsum(probability)[:-1], points, side="right")]
 
 
-def _with_share(
+def _with_prior(
     prior: float,
     positives: Index,
     negatives: Index,
     size: int | None,
     rng: np.random.RandomState,
 ) -> tuple[Index, Index]:
-    """Rows of both classes, `prior` of them positive: `size` rows, or as many as there can be."""
+    """Draw rows with a class prior: `size` rows, or as many as possible."""
     n = int(min(len(positives) / prior, len(negatives) / (1 - prior)) + 1e-9)
     n = n if size is None else check.integer("n_unlabeled", size, 1)
     n_positives = round(prior * n)
@@ -203,8 +213,8 @@ def _with_share(
     ):
         if not 0 < needed <= there:
             raise ValueError(
-                f"prior={prior:g} among {n} rows needs {needed} {name}, and {there} are left: "
-                "give another prior, fewer labeled or unlabeled rows, or more data"
+                f"prior={prior:g} among {n} rows needs {needed} {name}, but {there} are left: "
+                "pass another prior, fewer labeled or unlabeled rows, or more data"
             )
     return (
         rng.choice(positives, n_positives, replace=False),

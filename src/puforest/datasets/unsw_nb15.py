@@ -35,7 +35,7 @@ FEATURES = [name for name in COLUMNS if name not in NOT_FEATURES]
 
 
 def _file(part: str, rows: int) -> PublishedFile:
-    # The publisher has no lasting address of the files, only a page that leads to them.
+    # The publisher has no permanent address for the files, only a page that links to them.
     return PublishedFile(
         path=f"unsw-nb15/UNSW_NB15_{part}-set.csv",
         rows=rows,
@@ -46,19 +46,19 @@ def _file(part: str, rows: int) -> PublishedFile:
 FILES = {"train": _file("training", 175_341), "test": _file("testing", 82_332)}
 
 DESCRIPTION = """\
-UNSW-NB15, by Nour Moustafa and Jill Slay, UNSW Canberra: network connections, made with the IXIA
-PerfectStorm tool, as 39 numeric features; the columns id, proto, service, state and attack_cat
-are left out. Attacks of all nine kinds are positive, normal traffic negative. Features are as
-published, not scaled.
+UNSW-NB15, by Nour Moustafa and Jill Slay, UNSW Canberra: network connections, generated with the
+IXIA PerfectStorm tool, as 39 numeric features; the columns id, proto, service, state and attack_cat
+are omitted. Attacks of all nine categories are positive, normal traffic is negative. Features are
+as published, not scaled.
 """
 ROWS = "the paper counts 175340 training and 82331 test rows, one fewer each than the files have."
 DIFFERS = {
     "official": ROWS,
     "testing-set": (
-        "only the 82332 rows of the official testing set are used, four fifths of them, drawn at "
-        f"random with seed {SPLIT_SEED}, for training and the rest for testing; the paper has the "
-        "official training set of 175341 rows and tests on all of these. Figures cannot be "
-        "compared with the paper's. split='official' reads both files."
+        "only the 82332 rows of the official testing set are used: four fifths of them, drawn at "
+        f"random with seed {SPLIT_SEED}, for training and the rest for testing. The paper trains "
+        "on the 175341 rows of the official training set and tests on all of these rows, so "
+        "results are not comparable with the paper's. Use split='official' to read both files."
     ),
 }
 
@@ -72,34 +72,34 @@ def load_unsw_nb15(
     progress: bool = False,
     return_X_y: bool = False,
 ) -> Loaded:
-    """Network traffic: 39 numeric features, attacks are positive.
+    """Load UNSW-NB15: network traffic, 39 numeric features; attacks are positive.
 
     Parameters
     ----------
     subset : {"train", "test", "all"}, default="all"
-        The training rows, the test rows, or both: with ``split="official"`` in this order, else
-        as they stand in the file.
+        Training rows, test rows, or both: with ``split="official"`` in this order,
+        otherwise in the order of the file.
     split : {"testing-set", "official"}, default="testing-set"
-        "testing-set" reads the official testing set only, 82332 rows, of which a random fifth,
-        always the same, is for testing. "official" reads both files: 175341 rows for training,
-        82332 for testing.
+        "testing-set" reads only the official testing set, 82332 rows, and uses a fixed random
+        fifth of it for testing. "official" reads both files: 175341 rows for training, 82332 for
+        testing.
     data_home : str, path or None, default=None
-        Folder of the data sets. None is the one that the environment variable PUFOREST_DATA
-        names, or a cache folder of the user.
+        Folder of the data sets. None uses the folder that the environment variable PUFOREST_DATA
+        names or, if it is not set, a folder in the user's cache.
     download : bool, default=True
-        Whether to download files that are missing there. The publisher has no address for that:
-        the error says where to get them.
+        Whether to download missing files. These files have to be
+        downloaded manually; the error message tells from where.
     progress : bool, default=False
-        Whether to tell on standard error how far a download is.
+        Whether to report the progress of a download on standard error.
     return_X_y : bool, default=False
-        Whether to return ``(data, target)`` instead of the whole.
+        Whether to return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     Bunch
-        ``data`` of float32, ``target`` (1 attack, 0 normal), ``original_target`` (kinds of
-        attack, or Normal), ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, how
-        the data differ from those of the paper.
+        ``data`` of float32, ``target`` (1 attack, 0 normal), ``original_target`` (the
+        attack category, or Normal), ``feature_names``, ``target_names``, ``DESCR`` and ``differs``,
+        which describes the differences from the paper's data.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def load_unsw_nb15(
     def read(part: str) -> Part:
         file = FILES[part]
         path = file.in_folder(folder, download=download, progress=progress)
-        return read_connections(path, file.rows)
+        return _read_connections(path, file.rows)
 
     if split == "official":
         data, kinds = read_parts(subset, read)
@@ -134,18 +134,18 @@ def load_unsw_nb15(
     )
 
 
-def read_connections(path: Path, rows: int) -> tuple[NDArray[np.float32], NDArray[Any]]:
-    """Read the numeric features and the kind of attack of each row."""
+def _read_connections(path: Path, rows: int) -> tuple[NDArray[np.float32], NDArray[Any]]:
+    """Read the numeric features and the attack category of each row."""
     with naming(path), path.open("rb") as file:
         text = read_all(file).decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n")
         header, *lines = text.split("\n")
         if header.split(",") != COLUMNS:
-            raise ValueError(f"its first line is not {','.join(COLUMNS[:4])}, ... label")
+            raise ValueError(f"its header is not {','.join(COLUMNS[:4])}, ... label")
         columns = [COLUMNS.index(name) for name in (*FEATURES, "label")]
         table = numeric_table(lines, len(COLUMNS), columns, first_line=2)
         require_rows(len(table), rows)
         kinds = np.array([line.split(",")[-2].strip() for line in lines])
         label = table[:, -1]
         if not np.array_equal(label, kinds != "Normal"):
-            raise ValueError("label is not 0 for attack_cat Normal and 1 for all others")
+            raise ValueError("label is not 0 where attack_cat is Normal and 1 elsewhere")
     return table[:, :-1].copy(), kinds

@@ -1,6 +1,6 @@
 """Neural networks for positive and unlabeled data, with PyTorch.
 
-PyTorch is imported when a network is fitted, not before.
+PyTorch is imported only when a network is fitted.
 """
 
 from puforest.baselines.neural.architectures import cnn, mlp

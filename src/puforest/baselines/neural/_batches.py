@@ -1,6 +1,6 @@
 # mypy: disable-error-code="no-untyped-call"
-# PyTorch has types for most of its functions, not for all.
-"""Rows in random order, a part at a time, and networks that look at them."""
+# Some functions of PyTorch have no types.
+"""Batches of samples in random order, and scores of networks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 Rows = NDArray[np.intp]
 
-# Rows to score at a time.
+# Samples scored at a time.
 CHUNK = 8192
 
 
 def random_numbers(seed: int, epoch: int) -> np.random.Generator:
-    """Random numbers of an epoch, the same whatever was done before it.
+    """Random numbers of an epoch, independent of the epochs before it.
 
-    Those of PyTorch, for what a network may draw, start anew with it.
+    Also seeds PyTorch, for networks that draw random numbers themselves.
     """
     rng = np.random.default_rng([seed, epoch])
     torch.manual_seed(int(rng.integers(2**31)))
@@ -34,16 +34,16 @@ def random_numbers(seed: int, epoch: int) -> np.random.Generator:
 def batches(
     labeled: Rows, unlabeled: Rows, batch_size: int, rng: np.random.Generator
 ) -> Iterator[tuple[Rows, Rows]]:
-    """All rows once, each batch with both kinds in proportion, and at least one of each."""
+    """Split the samples into batches with labeled and unlabeled ones in proportion."""
     n = math.ceil((len(labeled) + len(unlabeled)) / batch_size)
     n = min(n, len(labeled), len(unlabeled))
     first, second = (np.array_split(rng.permutation(rows), n) for rows in (labeled, unlabeled))
-    # Larger parts come first in both; turned round, they do not meet, and batches are more equal.
+    # The larger parts come first in both; reversing one makes the sizes of batches more equal.
     return zip(first, second[::-1], strict=True)
 
 
 def mean_scores(nets: Sequence[nn.Module], X: Tensor) -> NDArray[np.float64]:
-    """Mean of the scores that networks give to rows, without learning from them."""
+    """Compute the mean score of several networks, in evaluation mode."""
     total = torch.zeros(len(X), dtype=torch.float64, device=X.device)
     for net in nets:
         net.eval()

@@ -1,4 +1,4 @@
-"""What the neural classifiers share: from data to a training, and answers from its scores."""
+"""Base class of the neural classifiers: training, checkpoints and predictions."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from puforest.prior._estimate import missing_prior
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-# What may differ between a training and its continuation.
+# Parameters that may change when a training is resumed.
 FREE = frozenset({"epochs", "patience", "checkpoint", "callback", "verbose", "n_jobs", "device"})
 
 
 class PUNeuralClassifier(PUBaseline):
-    """Base of the neural classifiers."""
+    """Base class of the neural classifiers."""
 
     architecture: str | Architecture
     epochs: int
@@ -53,31 +53,31 @@ class PUNeuralClassifier(PUBaseline):
     prior_estimate_: PriorEstimate
     history_: list[dict[str, float]]
 
-    # Further parameters of a training that may not differ in its continuation.
+    # Parameters in FREE that must not change in this class when a training is resumed.
     _schedule: tuple[str, ...] = ()
 
     def _new_training(self, X: Tensor, sample: PUSample, prior: float, seed: int) -> Any:
-        """A `Training` from the start."""
+        """Create a new `Training`."""
         raise NotImplementedError
 
     def _keep(self, training: Any) -> None:
-        """Take over what was trained."""
+        """Store the trained networks."""
         raise NotImplementedError
 
     def _networks(self) -> list[nn.Module]:
-        """The networks that answer together."""
+        """Networks whose scores are averaged."""
         raise NotImplementedError
 
     @atomic_fit
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
-        """Train on labeled positives and unlabeled rows.
+        """Train on labeled positives and unlabeled samples.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows; finite numbers, of about the same scale in all features.
+            Samples; finite numbers, with features on similar scales.
         y : array-like of shape (n_samples,)
-            Two values: the larger marks labeled positives, the smaller unlabeled rows.
+            Two values: the larger for labeled positives, the smaller for unlabeled samples.
 
         Returns
         -------
@@ -94,23 +94,23 @@ class PUNeuralClassifier(PUBaseline):
         course = Course() if saved is None else Course(**saved["course"])
         progress = EpochProgress() if check.verbosity(self.verbose) else None
         with on_threads(n_threads):
-            learned, held_out = np.arange(len(X)), None
+            kept, held_out = np.arange(len(X)), None
             if patience:
-                learned, held_out = self._set_aside(X, sample, prior, seed)
+                kept, held_out = self._hold_out(X, sample, prior, seed)
             training = self._new_training(
-                self._tensor(X[learned]), self._part(sample, learned), prior, seed
+                self._tensor(X[kept], self.device), _part(sample, kept), prior, seed
             )
             if saved is not None:
                 training.load(saved["training"])
 
             def after_epoch(course: Course) -> None:
-                row = course.history[-1]
+                entry = course.history[-1]
                 if checkpoint is not None:
                     checkpoint.save(training, course, seed)
                 if progress is not None:
-                    progress(row, epochs)
+                    progress(entry, epochs)
                 if self.callback is not None:
-                    self.callback(dict(row))
+                    self.callback(dict(entry))
 
             train(
                 training,
@@ -142,25 +142,23 @@ class PUNeuralClassifier(PUBaseline):
             prior = self.prior_estimate_.value
         return table.astype(np.float32, copy=False), sample, prior
 
-    def _set_aside(
+    def _hold_out(
         self, X: NDArray[Any], sample: PUSample, prior: float, seed: int
     ) -> tuple[NDArray[np.intp], HeldOut]:
-        """Rows to learn from, and rows to judge by."""
-        share = check.fraction("validation_fraction", self.validation_fraction)
-        split = PUShuffleSplit(1, test_size=share, random_state=seed)
-        learned, judged = next(split.split(X, sample.labeled))
-        return learned, HeldOut(self._tensor(X[judged]), self._part(sample, judged), prior)
-
-    def _part(self, sample: PUSample, rows: NDArray[np.intp]) -> PUSample:
-        return pu_sample(sample.labeled[rows], scenario=self.scenario)
+        """Split into samples to train on and held-out samples."""
+        fraction = check.fraction("validation_fraction", self.validation_fraction)
+        split = PUShuffleSplit(1, test_size=fraction, random_state=seed)
+        kept, held_out = next(split.split(X, sample.labeled))
+        rows = self._tensor(X[held_out], self.device)
+        return kept, HeldOut(rows, _part(sample, held_out), prior)
 
     def _draw_seed(self) -> int:
         return int(check.random_state(self.random_state).randint(MAX_SEED))
 
-    def _tensor(self, X: NDArray[Any]) -> Tensor:
+    def _tensor(self, X: NDArray[Any], device: Any) -> Tensor:
         import torch
 
-        return torch.as_tensor(np.ascontiguousarray(X, dtype=np.float32), device=self.device)
+        return torch.as_tensor(np.ascontiguousarray(X, dtype=np.float32), device=device)
 
     def _checkpoint(self, X: NDArray[Any], sample: PUSample, prior: float) -> Checkpoint | None:
         if self.checkpoint is None:
@@ -169,7 +167,7 @@ class PUNeuralClassifier(PUBaseline):
         belongs_to: dict[str, Any] = {
             name: repr(value) for name, value in self.get_params().items() if name not in free
         }
-        # Functions and states of random numbers are written otherwise in another process.
+        # The representation of functions and random states differs between processes.
         if callable(self.architecture):
             belongs_to.pop("architecture")
         if isinstance(self.random_state, np.random.RandomState):
@@ -181,33 +179,36 @@ class PUNeuralClassifier(PUBaseline):
         belongs_to["data"] = f"{X.shape}, {data.hexdigest()[:16]}"
         return Checkpoint(self.checkpoint, belongs_to)
 
-    # Answers
-
     def decision_function(self, X: check.MatrixLike) -> Array:
-        """Output of the network.
+        """Compute the output of the network.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            Samples.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Above 0 where ``predict`` says positive.
+            Scores; positive where ``predict`` returns the positive class.
         """
         check_is_fitted(self)
-        return self._scores(self._validated(X, reset=False))
+        return self._scores(self._validated(X))
 
     def _scores(self, X: NDArray[Any]) -> Array:
         from puforest.baselines.neural._batches import mean_scores
 
+        nets = self._networks()
         with on_threads(check.threads(self.n_jobs)):
-            return mean_scores(self._networks(), self._tensor(X))
+            return mean_scores(nets, self._tensor(X, next(nets[0].parameters()).device))
 
     def _positive_probability(self, X: check.MatrixLike) -> Array:
         probability: Array = expit(self._scores(X))
         return probability
+
+
+def _part(sample: PUSample, rows: NDArray[np.intp]) -> PUSample:
+    return pu_sample(sample.labeled[rows], scenario=sample.scenario)
 
 
 def non_negative(name: str, value: Any) -> float:

@@ -1,4 +1,4 @@
-"""Epochs, one after another: early stopping, progress, and going on after an interruption."""
+"""The training loop: early stopping, progress and checkpoints."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ Callback = Callable[[dict[str, float]], None]
 
 
 class Training(Protocol):
-    """What is trained: it knows how to do an epoch, and what to remember between two."""
+    """Networks in training, with the state that is kept between epochs."""
 
     def epoch(self, number: int) -> float:
-        """Go through the rows once; returns the mean risk of the batches."""
+        """Train for one epoch; returns the mean risk of the batches."""
 
     def scores(self, X: Tensor) -> NDArray[np.float64]:
-        """Scores of rows, without learning from them."""
+        """Compute scores in evaluation mode."""
 
     def state(self) -> dict[str, Any]:
-        """All that the next epoch depends on."""
+        """Return everything that the next epoch depends on."""
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take over such a state."""
+        """Restore a state."""
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Rows to judge by after each epoch."""
+    """Held-out samples that are scored after each epoch."""
 
     X: Tensor
     sample: PUSample
@@ -55,10 +55,10 @@ class HeldOut:
 
 @dataclass
 class Course:
-    """How far a training is, and how it went."""
+    """Course of a training so far."""
 
     history: list[dict[str, float]] = field(default_factory=list)
-    best: int = 0  # the epoch that judged best, counted from 1
+    best: int = 0  # epoch with the lowest validation risk, counted from 1
     best_state: dict[str, Any] | None = None
 
     @property
@@ -67,14 +67,14 @@ class Course:
 
 
 class Checkpoint:
-    """A file with all that a training needs to go on where it was."""
+    """A file from which a training can be resumed."""
 
     def __init__(self, path: str | os.PathLike[str], belongs_to: dict[str, Any]) -> None:
         self.path = Path(path)
         self.belongs_to = belongs_to
 
     def load(self) -> dict[str, Any] | None:
-        """What is in the file, if there is one, and if it is of this very training."""
+        """Load the file if it exists; raises an error if it belongs to another training."""
         import torch
 
         if not self.path.exists():
@@ -83,14 +83,14 @@ class Checkpoint:
         for name, value in self.belongs_to.items():
             if saved["belongs_to"].get(name) != value:
                 raise ValueError(
-                    f"checkpoint={str(self.path)!r} is of a training with another {name}, "
+                    f"checkpoint={str(self.path)!r} belongs to a training with another {name}, "
                     f"{saved['belongs_to'].get(name)!r} instead of {value!r}: delete the file, or "
-                    "give another path"
+                    "use another path"
                 )
         return saved
 
     def save(self, training: Training, course: Course, seed: int) -> None:
-        """Write the file anew, in one step: a run killed meanwhile leaves the old one."""
+        """Write the file atomically."""
         import torch
 
         new = self.path.with_name(self.path.name + ".new")
@@ -105,20 +105,20 @@ class Checkpoint:
 
 
 class EpochProgress:
-    """A bar on standard error: one line that moves on a terminal, else a line now and then."""
+    """Progress bar on standard error; outside of a terminal, a line from time to time."""
 
     WIDTH = 24
     INTERVAL = 1.0
 
     def __init__(self) -> None:
-        self._start = self._spoke = time.perf_counter()
+        self._start = self._reported = time.perf_counter()
 
     def __call__(self, row: dict[str, float], total: int) -> None:
         done = int(row["epoch"])
         now = time.perf_counter()
-        if done < total and now - self._spoke < self.INTERVAL:
+        if done < total and now - self._reported < self.INTERVAL:
             return
-        self._spoke = now
+        self._reported = now
         full = self.WIDTH * done // total
         bar = "#" * full + "." * (self.WIDTH - full)
         values = ", ".join(f"{name} {row[name]:.4f}" for name in row if name != "epoch")
@@ -136,7 +136,7 @@ def train(
     patience: int,
     after_epoch: Callable[[Course], None],
 ) -> None:
-    """Train up to a number of epochs; with held-out rows, end with the weights that did best."""
+    """Train for a number of epochs; with held-out samples, restore the best weights at the end."""
     while course.epochs < epochs and not (held_out and course.epochs - course.best >= patience):
         number = course.epochs + 1
         row = {"epoch": float(number), "risk": training.epoch(number)}

@@ -1,6 +1,6 @@
 # mypy: disable-error-code="no-untyped-call"
-# PyTorch has types for most of its functions, not for all.
-"""One network and its way down a PU risk."""
+# Some functions of PyTorch have no types.
+"""Training of one network on a PU risk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from puforest.baselines.neural._risk import PURisk
 
 
 class NetTraining:
-    """A network, its optimiser, and the rows it learns from."""
+    """A network, its optimizer, and its training samples."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class NetTraining:
         self._batch_size = batch_size
 
     def epoch(self, number: int) -> float:
-        """Go through the rows once."""
+        """Train for one epoch."""
         rng = random_numbers(self.seed, number)
         self.net.train()
         values = []
@@ -52,14 +52,14 @@ class NetTraining:
         return float(np.mean(values))
 
     def scores(self, X: torch.Tensor) -> NDArray[np.float64]:
-        """Scores of rows."""
+        """Compute scores in evaluation mode."""
         return mean_scores([self.net], X)
 
     def state(self) -> dict[str, Any]:
-        """Weights and moments."""
+        """Return the weights and moments."""
         return {"net": self.net.state_dict(), "optimizer": self.optimizer.state_dict()}
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take over weights and moments."""
+        """Restore weights and moments."""
         self.net.load_state_dict(state["net"])
         self.optimizer.load_state_dict(state["optimizer"])

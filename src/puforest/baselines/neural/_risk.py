@@ -1,4 +1,4 @@
-"""PU risks of a batch, and what to descend on."""
+"""PU risks of a batch, and the objective to minimize."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Margin: TypeAlias = "Callable[[Tensor], Tensor]"
 
-# As in puforest.risk.LOSSES, without the one that has no slope.
+# As in puforest.risk.LOSSES, without the zero-one loss, which has no gradient.
 MARGINS: dict[str, Margin] = {
     "sigmoid": lambda m: torch.sigmoid(-m),
     "logistic": lambda m: functional.softplus(-m),
@@ -29,36 +29,36 @@ MARGINS: dict[str, Margin] = {
 
 @dataclass(frozen=True)
 class PURisk:
-    """A risk of a batch of labeled and unlabeled rows.
+    """PU risk of a batch of labeled and unlabeled samples.
 
     Attributes
     ----------
     prior : float
-        Share of positives in the population.
-    labeled_share : float
-        Share of the population that the labeled rows make up: 0 in case-control data.
+        Class prior.
+    labeled_fraction : float
+        Fraction of the population that is labeled: 0 for case-control data.
     """
 
     prior: float
-    labeled_share: float
+    labeled_fraction: float
     risk: str
     loss: str
     beta: float
     gamma: float
 
     def parts(self, labeled: Tensor, unlabeled: Tensor) -> tuple[Tensor, Tensor]:
-        """Risk of the positives, and of the negatives as population less positives."""
+        """Risk of the positives, and of the negatives as population minus positives."""
         margin = MARGINS[self.loss]
         as_negative = margin(-labeled).mean()
-        population = (1 - self.labeled_share) * margin(-unlabeled).mean()
+        population = (1 - self.labeled_fraction) * margin(-unlabeled).mean()
         positive = self.prior * margin(labeled).mean()
-        return positive, population - (self.prior - self.labeled_share) * as_negative
+        return positive, population - (self.prior - self.labeled_fraction) * as_negative
 
     def objective(self, labeled: Tensor, unlabeled: Tensor) -> tuple[Tensor, float]:
-        """What to descend on, and the value of the risk.
+        """Objective to minimize, and the value of the risk.
 
-        Where the negative part of nnPU is below -beta, the batch is overfitted: the step goes
-        back up on that part, gamma times as far.
+        If the negative part of nnPU is below -beta, the batch is overfitted, and the step goes in
+        the opposite direction on that part, scaled by gamma.
         """
         positive, negative = self.parts(labeled, unlabeled)
         if self.risk == "nnpu" and negative.item() < -self.beta:

@@ -1,6 +1,6 @@
 # mypy: disable-error-code="no-untyped-call"
-# PyTorch has types for most of its functions, not for all.
-"""Two students, the rows each one trusts itself on, and two teachers that average them."""
+# Some functions of PyTorch have no types.
+"""Training of Self-PU: two students, their trusted samples, and two averaged teachers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from puforest.baselines._base import unlabeled_prior
 from puforest.baselines.neural._batches import Rows, batches, mean_scores, random_numbers
 from puforest.baselines.neural._risk import PURisk
 
-# Shares of the epochs, those of the authors' 200: they choose rows after 10, 20, 30 and 40 of them,
-# as if all were to be chosen after 100; teachers come in after 50; and consistency with them gains
-# weight from 30 on over 400.
+# Fractions of the epochs. Of their 200 epochs, the authors select samples after 10, 20, 30 and 40,
+# on a schedule that would select all after 100; teachers start after 50; and the weight of
+# consistency with them increases from epoch 30 over 400 epochs.
 SELECTIONS = (0.05, 0.10, 0.15, 0.20)
-ALL_CHOSEN = 0.5
+ALL_SELECTED = 0.5
 TEACHERS_FROM = 0.25
 CONSISTENCY_FROM = 0.15
 CONSISTENCY_OVER = 2.0
 
 
 class SelfPUTraining:
-    """What Self-PU trains; `Training` of the loop."""
+    """Training of the students and teachers."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class SelfPUTraining:
         batch_size: int,
         learning_rate: float,
         weight_decay: float,
-        trusted_share: tuple[float, float],
+        trusted_fraction: tuple[float, float],
         consistency: float,
         mutual: float,
         ema_decay: float,
@@ -59,25 +59,25 @@ class SelfPUTraining:
         self._labeled = np.flatnonzero(sample.labeled)
         self._unlabeled = np.flatnonzero(~sample.labeled)
         self._risk = risk
-        self._share = unlabeled_prior(sample, risk.prior)
+        self._unlabeled_prior = unlabeled_prior(sample, risk.prior)
         self._epochs = epochs
         self._batch_size = batch_size
         self._learning_rate = learning_rate
-        self._trusted_share = trusted_share
+        self._trusted_fraction = trusted_fraction
         self._consistency = consistency
         self._mutual = mutual
         self._ema_decay = ema_decay
         self._seed = seed
-        # For each student, the unlabeled rows taken as negative and as positive.
+        # Unlabeled samples that each student trusts as negative and as positive.
         self._trusted: list[tuple[Rows, Rows]] = [(np.empty(0, np.intp),) * 2] * 2
 
     def epoch(self, number: int) -> float:
-        """Go through the trusted rows of both students, then through the others."""
+        """Train both students on their trusted samples, then on the others."""
         rng = random_numbers(self._seed, number)
         done = number - 1
-        if done in [round(share * self._epochs) for share in SELECTIONS] and done > 0:
-            self._trusted = [self._chosen(k, done) for k in (0, 1)]
-        # Not before the first epoch: averages with a student that knows nothing would hold it back.
+        if done in [round(fraction * self._epochs) for fraction in SELECTIONS] and done > 0:
+            self._trusted = [self._select(k, done) for k in (0, 1)]
+        # Not before the first epoch: averaging an untrained student would slow the teacher down.
         if done == max(round(TEACHERS_FROM * self._epochs), 1):
             self.teachers = [self._teacher(net) for net in self.students]
         for optimizer in self._optimizers:
@@ -97,17 +97,17 @@ class SelfPUTraining:
         teacher.update_parameters(student)
         return teacher
 
-    def _chosen(self, k: int, done: int) -> tuple[Rows, Rows]:
-        """The unlabeled rows that a student is surest of, in the proportions of the classes."""
+    def _select(self, k: int, done: int) -> tuple[Rows, Rows]:
+        """Select unlabeled samples with the most extreme scores, in proportion to the classes."""
         score = mean_scores([self.students[k]], self._X)[self._unlabeled]
         order = self._unlabeled[np.argsort(score, kind="stable")]
-        share = self._trusted_share[k] * min(done / (ALL_CHOSEN * self._epochs), 1)
-        n_negative = round(share * (1 - self._share) * len(order))
-        n_positive = round(share * self._share * len(order))
+        fraction = self._trusted_fraction[k] * min(done / (ALL_SELECTED * self._epochs), 1)
+        n_negative = round(fraction * (1 - self._unlabeled_prior) * len(order))
+        n_positive = round(fraction * self._unlabeled_prior * len(order))
         return order[:n_negative], order[len(order) - n_positive :]
 
     def _learn_trusted(self, k: int, done: int, rng: np.random.Generator) -> None:
-        """Cross-entropy of the trusted rows, with the class that the student gave them."""
+        """Minimize the cross-entropy of the trusted samples with their pseudo-labels."""
         negative, positive = self._trusted[k]
         if not (len(negative) and len(positive)):
             return
@@ -119,7 +119,7 @@ class SelfPUTraining:
             self._step(k, loss + self._distance_to_teacher(k, score, rows, done))
 
     def _learn_rest(self, k: int, done: int, rng: np.random.Generator) -> Iterator[float]:
-        """NnPU on the other rows; students also learn from each other where they nearly agree."""
+        """Minimize nnPU on the other samples, plus the distance of students that nearly agree."""
         rest = np.setdiff1d(self._unlabeled, np.concatenate(self._trusted[k]))
         for p, u in batches(self._labeled, rest, self._batch_size, rng):
             rows = np.concatenate([p, u])
@@ -154,15 +154,15 @@ class SelfPUTraining:
             self.teachers[k].update_parameters(self.students[k])
 
     def networks(self) -> list[torch.nn.Module]:
-        """The teachers, or the students before there are any."""
+        """Return the teachers, or the students as long as there are none."""
         return [teacher.module for teacher in self.teachers] or self.students
 
     def scores(self, X: torch.Tensor) -> NDArray[np.float64]:
-        """Scores of rows."""
+        """Compute scores in evaluation mode."""
         return mean_scores(self.networks(), X)
 
     def state(self) -> dict[str, Any]:
-        """Weights, moments, teachers and trusted rows."""
+        """Return the weights, moments, teachers and trusted samples."""
         return {
             "students": [net.state_dict() for net in self.students],
             "optimizers": [optimizer.state_dict() for optimizer in self._optimizers],
@@ -171,7 +171,7 @@ class SelfPUTraining:
         }
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take over such a state."""
+        """Restore a state."""
         self.teachers = [self._teacher(net) for net in self.students[: len(state["teachers"])]]
         for name, parts in (
             ("students", self.students),

@@ -1,4 +1,4 @@
-"""PyTorch, imported when it is needed, and left as it was found."""
+"""Import of PyTorch, and its global state."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from puforest._optional_imports import optional_import
 
 
 def require_torch() -> None:
-    """Refuse to go on without PyTorch, and say how to get it."""
+    """Raise an error that tells how to install PyTorch if it is missing."""
     optional_import("torch", extra="neural", purpose="neural networks need PyTorch")
 
 
 @contextmanager
 def on_threads(n: int) -> Iterator[None]:
-    """A number of threads and a state of random numbers of its own for what is done within."""
+    """Set the number of threads and fork the random state; both are restored afterwards."""
     import torch
 
     before = torch.get_num_threads()

@@ -1,4 +1,4 @@
-"""Networks from a number of features to one score a row."""
+"""Networks with one score per sample."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def mlp(
     activation: str = "relu",
     batch_norm: bool = True,
 ) -> nn.Module:
-    """A perceptron; as it stands, the "6-layer MLP" of nnPU's authors, d-300-300-300-300-1.
+    """Multilayer perceptron; by default the "6-layer MLP" of nnPU, d-300-300-300-300-1.
 
     Parameters
     ----------
@@ -48,14 +48,14 @@ def mlp(
     hidden : sequence of int, default=(300, 300, 300, 300)
         Widths of the hidden layers.
     activation : {"relu", "softsign"}, default="relu"
-        What follows each of them.
+        Activation after each hidden layer.
     batch_norm : bool, default=True
-        Whether batches are normalized before it.
+        Whether to use batch normalization before the activation.
 
     Returns
     -------
     torch.nn.Module
-        A network from rows to one score each.
+        Network with one score per sample.
     """
     require_torch()
     from torch import nn
@@ -73,7 +73,7 @@ def mlp(
 
 
 def cnn(n_features: int) -> nn.Module:
-    """The convolutional network of nnPU's authors for CIFAR-10.
+    """Convolutional network of nnPU's authors for CIFAR-10.
 
     ``[C(3x3,96)]x2 - C(3x3,96,2) - [C(3x3,192)]x2 - C(3x3,192,2) - C(3x3,192) - C(1x1,192) -
     C(1x1,10) - 1000 - 1000 - 1``, each convolution with batch normalization and ReLU.
@@ -81,13 +81,13 @@ def cnn(n_features: int) -> nn.Module:
     Parameters
     ----------
     n_features : int
-        Number of pixels of a square image, times three if it is in color. A row holds the pixels
-        of one color after another, as in the files of CIFAR-10.
+        Number of pixels of a square image, times three for color images. The color planes follow
+        each other, as in CIFAR-10.
 
     Returns
     -------
     torch.nn.Module
-        A network from rows to one score each.
+        Network with one score per sample.
     """
     require_torch()
     import torch
@@ -97,8 +97,8 @@ def cnn(n_features: int) -> nn.Module:
     side = math.isqrt(n_features // channels)
     if side**2 * channels != n_features:
         raise ValueError(
-            f"architecture='cnn' needs square images, in color (3072 features are 3 x 32 x 32) "
-            f"or not, got {n_features} features"
+            "architecture='cnn' requires square images, in color (3072 features are 3 x 32 x 32) "
+            f"or grayscale, got {n_features} features"
         )
     layers: list[nn.Module] = [nn.Unflatten(1, (channels, side, side))]
     before = channels
@@ -115,7 +115,7 @@ def cnn(n_features: int) -> nn.Module:
     for width in (1000, 1000):
         layers += [nn.Linear(before, width), nn.ReLU()]
         before = width
-    # Convolutions on processors are about twice as fast when the channels of a pixel are together.
+    # On CPUs, convolutions are about twice as fast with the channels last.
     return _one_score(layers, before).to(memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]
 
 
@@ -133,7 +133,7 @@ ARCHITECTURES: dict[str, Architecture] = {"mlp": mlp, "softsign": _softsign, "cn
 
 
 def architecture(value: Any) -> Architecture:
-    """The function that makes the network, given by name or as it is."""
+    """Return the function that creates the network, given by name or as a function."""
     if callable(value):
         return value  # type: ignore[no-any-return]
     return ARCHITECTURES[check.one_of("architecture", value, ARCHITECTURES)]

@@ -1,4 +1,4 @@
-"""Networks trained on the uPU or the nnPU risk."""
+"""Networks trained on the uPU or nnPU risk."""
 
 from __future__ import annotations
 
@@ -33,78 +33,80 @@ class PUNetClassifier(PUNeuralClassifier):
     Parameters
     ----------
     prior : float or None, default=None
-        Share of positives in the population. None estimates it (`puforest.prior.BBE`) and says so.
+        Class prior. None estimates it with `puforest.prior.BBE` and issues a warning.
     risk : {"nnpu", "upu"}, default="nnpu"
-        Risk to minimize. The negative part of "upu" can become ever more negative, which is
-        overfitting; "nnpu" steps back where it is below ``-beta``.
+        Risk to minimize. With "upu", the negative part can become arbitrarily negative, which is
+        overfitting; "nnpu" steps back if it is below ``-beta``.
     architecture : {"mlp", "softsign", "cnn"} or callable, default="mlp"
         "mlp": four hidden layers of 300 with ReLU. "softsign": three with Softsign. "cnn": nine
-        convolutions for square images. All with batch normalization. A function from the number of
-        features to a ``torch.nn.Module`` with one score a row makes any other; `mlp` of
-        `puforest.baselines.neural` helps with that.
+        convolutions for square images. All use batch normalization. For other networks, pass a
+        function from the number of features to a ``torch.nn.Module`` with one score per sample;
+        see `puforest.baselines.neural.mlp`.
     loss : str, default="sigmoid"
         "sigmoid", "logistic", "savage", "quadratic", "ramp", "hinge", "double-hinge" or
         "exponential".
     epochs : int, default=200
-        How often to go through the rows.
+        Maximum number of epochs.
     batch_size : int, default=1000
-        Rows of a batch, labeled and unlabeled in proportion. With fewer labeled rows than
-        batches there are fewer and larger ones, so that each has a labeled row.
+        Number of samples per batch, labeled and unlabeled in proportion. With fewer labeled
+        samples than batches, batches are larger, so that each has a labeled sample.
     learning_rate : float, default=1e-3
-        Step of Adam. nnPU's authors take 1e-3 for MNIST, and 1e-5 for CIFAR-10 with "cnn".
+        Learning rate of Adam. nnPU's authors use 1e-3 for MNIST, and 1e-5 for CIFAR-10 with "cnn".
     weight_decay : float, default=0.005
-        L2 penalty, that of nnPU's authors.
+        L2 penalty; the default is that of nnPU's authors.
     beta : float, default=0.0
-        How negative the negative part of the risk of a batch may be with "nnpu".
+        Tolerance of "nnpu" for a negative part of the risk of a batch below zero.
     gamma : float, default=1.0
-        How far to step back where it is more negative, from 0 to 1.
+        Factor, from 0 to 1, of the step back if the negative part is below ``-beta``.
     scenario : {"case-control", "single-training-set"}, default="case-control"
-        How the rows came about.
+        Sampling scenario of the data.
     patience : int or None, default=None
-        With a number, training ends after so many epochs without a lower PU estimate of the error
-        rate on held-out rows, and the weights that had the lowest are kept. None trains through.
+        Number of epochs without a lower PU estimate of the error rate on held-out samples after
+        which training stops; the best weights are kept. None disables early stopping.
     validation_fraction : float, default=0.1
-        Share of the rows, of both kinds, to hold out for `patience`.
+        Fraction of the labeled and of the unlabeled samples held out for `patience`.
     checkpoint : path or None, default=None
-        File to keep the state of the training in after each epoch. If it is there when ``fit``
-        starts, the training goes on from it, to the same result as without a break. It must be of
-        the same data and parameters; only `epochs` and `patience` may be other numbers. With
-        ``prior=None`` give a `random_state`, so that the prior is estimated as the same.
+        File with the state of the training after each epoch. If it exists when ``fit`` is called,
+        training resumes from it, with the same result as without an interruption. Data and
+        parameters must be the same, except for the numbers `epochs` and `patience`. With
+        ``prior=None``, set `random_state`, so that the estimate of the prior is the same.
     callback : callable or None, default=None
-        Called after each epoch with its row of ``history_``.
+        Called after each epoch with its entry of ``history_``.
     device : str, default="cpu"
-        Where PyTorch computes, such as "cuda".
+        PyTorch device, such as "cuda".
     n_jobs : int or None, default=None
-        Threads of PyTorch; the default is one. Results are the same for the same number.
+        Number of PyTorch threads; None uses one. Results are reproducible for a given number.
     verbose : int, default=0
-        With 1 or more, progress is shown on standard error.
+        If positive, progress is reported on standard error.
     random_state : int, RandomState instance or None, default=None
-        Seed of weights and batches.
+        Seed of the weights and batches.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
         The two values of ``y``; the second one is the positive class.
     net_ : torch.nn.Module
-        The network.
+        The fitted network.
     prior_ : float
-        The class prior in use.
+        Class prior used by the fit.
     prior_estimate_ : PriorEstimate
-        All about it, where it was estimated.
+        Estimate of the class prior. Only set if ``prior=None``.
     history_ : list of dict
         ``epoch``, ``risk`` (mean over the batches) and ``validation_risk`` of each epoch.
     n_iter_ : int
-        Number of epochs.
+        Number of epochs trained.
+    scenario_ : str
+        Scenario of the fitted data.
     n_features_in_ : int
         Number of features seen by ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where ``X`` has names that are all strings.
+        Names of the features, if all column names of ``X`` are strings.
 
     Notes
     -----
-    ``predict_proba`` is the sigmoid of the network's output. With the logistic loss it estimates
-    the probability of the class; with the sigmoid loss it goes to 0 and 1 and only ranks. Features
-    should be of about the same scale: put a scaler before the network.
+    ``predict_proba`` is the sigmoid of the output. With the logistic loss it estimates the
+    probability of the class; with the sigmoid loss it tends to 0 and 1 and should only be used for
+    ranking. Features should be on similar scales: put a scaler before the network.
 
     References
     ----------
@@ -193,7 +195,7 @@ class PUNetClassifier(PUNeuralClassifier):
 
         risk = PURisk(
             prior=prior,
-            labeled_share=sample.least_prior,
+            labeled_fraction=sample.least_prior,
             risk=check.one_of("risk", self.risk, NET_RISKS),
             loss=check.one_of("loss", self.loss, MARGINS),
             beta=non_negative("beta", self.beta),
@@ -214,21 +216,21 @@ class PUNetClassifier(PUNeuralClassifier):
     def partial_fit(
         self, X: check.MatrixLike, y: ArrayLike, classes: ArrayLike | None = None
     ) -> Self:
-        """Go once through these rows, from where the network is.
+        """Train for one epoch on these samples, starting from the current weights.
 
-        The prior is that of the first call. `epochs`, `patience`, `checkpoint` and `callback` are
-        for ``fit``.
+        Prior and scenario are those of the first call. `epochs`, `patience`, `checkpoint` and
+        `callback` are not used.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Some rows.
+            Samples.
         y : array-like of shape (n_samples,)
-            Two values: the larger marks labeled positives, the smaller unlabeled rows. Both have
-            to be there, in the proportions of the whole data.
+            Two values: the larger for labeled positives, the smaller for unlabeled samples. Both
+            are required, in the same proportions as in the whole data.
         classes : array-like of shape (2,), optional
-            The two values, as the first call of other classifiers needs them. `y` has them anyway,
-            and has to agree.
+            The two values of `y`, which must agree with it; accepted for compatibility with other
+            classifiers.
 
         Returns
         -------
@@ -239,20 +241,27 @@ class PUNetClassifier(PUNeuralClassifier):
             table, sample, prior = self._rows_and_prior(X, y)
             with on_threads(check.threads(self.n_jobs)):
                 self._keep(
-                    self._new_training(self._tensor(table), sample, prior, self._draw_seed())
+                    self._new_training(
+                        self._tensor(table, self.device), sample, prior, self._draw_seed()
+                    )
                 )
             self.prior_, self.history_, self.n_iter_ = prior, [], 0
         else:
-            table, y = self._validated(X, y=y, reset=False)
-            sample = pu_sample(y, scenario=self.scenario)
+            table, y = self._validated(X, y=y)
+            sample = pu_sample(y, scenario=self.scenario_)
             self._require_same_classes(np.unique(y))
         if classes is not None:
             self._require_same_classes(np.unique(classes))
         with on_threads(check.threads(self.n_jobs)):
-            # Together, so that the copied optimizer holds the parameters of the copied network.
+            # Copied together, so that the optimizer refers to the parameters of the copied network.
             net, optimizer = copy.deepcopy((self.net_, self._optimizer))
             training = self._training_of(
-                net, optimizer, self._tensor(table), sample, self.prior_, self._seed
+                net,
+                optimizer,
+                self._tensor(table, next(net.parameters()).device),
+                sample,
+                self.prior_,
+                self._seed,
             )
             risk = training.epoch(self.n_iter_ + 1)
         self._keep(training)
@@ -263,6 +272,6 @@ class PUNetClassifier(PUNeuralClassifier):
     def _require_same_classes(self, classes: NDArray[Any]) -> None:
         if not np.array_equal(classes, self.classes_):
             raise ValueError(
-                f"y has the classes {classes.tolist()}, but the network was trained for "
-                f"{self.classes_.tolist()}: use the same two, or fit a new network"
+                f"y has the classes {classes.tolist()}, but the network was trained with "
+                f"{self.classes_.tolist()}: use the same classes, or fit a new network"
             )

@@ -1,4 +1,4 @@
-"""Self-PU: networks that choose rows to trust, and teach each other."""
+"""Self-PU: networks that select trusted samples and teach each other."""
 
 from __future__ import annotations
 
@@ -24,55 +24,57 @@ __all__ = ["SelfPUClassifier"]
 class SelfPUClassifier(PUNeuralClassifier):
     """Self-PU (Chen et al., 2020): self-paced and self-distilled training on the nnPU risk.
 
-    Two networks, the students, learn on the nnPU risk. Now and then each takes the unlabeled rows
-    that it is surest of, and from then on learns those by the class that it gave them; one trusts
-    fewer rows than the other. After a quarter of the epochs two teachers come in, moving averages
-    of the students. Students stay near their teachers, and learn from each other where they nearly
-    agree. The teachers answer together, by the mean of their scores.
+    Two networks, the students, are trained on the nnPU risk. At a few epochs each of them selects
+    the unlabeled samples with the most extreme scores, and from then on uses their predicted
+    classes as labels; one student trusts fewer samples than the other. After a quarter of the
+    epochs two teachers are added, moving averages of the students. Students are kept close to
+    their teachers, and learn from each other where they nearly agree. Predictions are the mean
+    score of the teachers.
 
     Parameters
     ----------
     prior : float or None, default=None
-        Share of positives in the population. None estimates it (`puforest.prior.BBE`) and says so.
+        Class prior. None estimates it with `puforest.prior.BBE` and issues a warning.
     architecture : {"mlp", "softsign", "cnn"} or callable, default="mlp"
-        Of all networks; as in `PUNetClassifier`.
+        Architecture of all networks, as in `PUNetClassifier`.
     epochs : int, default=200
-        How often to go through the rows. Rows to trust are chosen after 5, 10, 15 and 20% of them.
-        One or two leave no room for that: what is left is nnPU with two networks.
+        Number of epochs. Trusted samples are selected after 5, 10, 15 and 20% of them. With one or
+        two epochs none are selected, and the method is nnPU with two networks.
     batch_size : int, default=256
-        Rows of a batch, as in `PUNetClassifier`.
+        Number of samples per batch, as in `PUNetClassifier`.
     learning_rate : float, default=1e-3
-        First step of Adam, which falls to 0 along a cosine. The authors take 5e-4 for CIFAR-10.
+        Initial learning rate of Adam, with cosine annealing to 0. The authors use 5e-4 for
+        CIFAR-10.
     weight_decay : float, default=0.005
         L2 penalty.
-    trusted_share : tuple of two floats, default=(0.4, 0.6)
-        Share of the unlabeled rows that each student would trust half way through, if it went on
-        choosing. With the last choice it trusts four tenths of that.
+    trusted_fraction : tuple of two floats, default=(0.4, 0.6)
+        Fraction of the unlabeled samples that each student would trust after half of the epochs if
+        selection continued. After the last selection it trusts four tenths of that.
     consistency : float, default=0.3
-        Weight of the distance between a student and its teacher, which it approaches slowly.
+        Final weight of the distance between a student and its teacher, which increases slowly.
     mutual : float, default=0.1
-        Students learn from each other on batches where the squared distance of their answers is
-        less than this share of the risk.
+        Students learn from each other on batches where the mean squared distance between their
+        predictions is less than this fraction of the risk.
     ema_decay : float, default=0.999
-        How much of a teacher stays at each step.
+        Decay of the moving averages.
     scenario : {"case-control", "single-training-set"}, default="case-control"
-        How the rows came about.
+        Sampling scenario of the data.
     patience : int or None, default=None
         Early stopping, as in `PUNetClassifier`.
     validation_fraction : float, default=0.1
-        Share of the rows, of both kinds, to hold out for `patience`.
+        Fraction of the labeled and of the unlabeled samples held out for `patience`.
     checkpoint : path or None, default=None
-        File to go on from, as in `PUNetClassifier`; here `epochs` must be the same too.
+        Checkpoint file, as in `PUNetClassifier`; here `epochs` must not change either.
     callback : callable or None, default=None
-        Called after each epoch with its row of ``history_``.
+        Called after each epoch with its entry of ``history_``.
     device : str, default="cpu"
-        Where PyTorch computes, such as "cuda".
+        PyTorch device, such as "cuda".
     n_jobs : int or None, default=None
-        Threads of PyTorch; the default is one. Results are the same for the same number.
+        Number of PyTorch threads; None uses one. Results are reproducible for a given number.
     verbose : int, default=0
-        With 1 or more, progress is shown on standard error.
+        If positive, progress is reported on standard error.
     random_state : int, RandomState instance or None, default=None
-        Seed of weights and batches.
+        Seed of the weights and batches.
 
     Attributes
     ----------
@@ -81,27 +83,29 @@ class SelfPUClassifier(PUNeuralClassifier):
     nets_ : list of torch.nn.Module
         The two teachers.
     prior_ : float
-        The class prior in use.
+        Class prior used by the fit.
     prior_estimate_ : PriorEstimate
-        All about it, where it was estimated.
+        Estimate of the class prior. Only set if ``prior=None``.
     history_ : list of dict
         ``epoch``, ``risk`` (mean over the batches) and ``validation_risk`` of each epoch.
     n_iter_ : int
-        Number of epochs.
+        Number of epochs trained.
+    scenario_ : str
+        Scenario of the fitted data.
     n_features_in_ : int
         Number of features seen by ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where ``X`` has names that are all strings.
+        Names of the features, if all column names of ``X`` are strings.
 
     Notes
     -----
-    Other than in the authors' code:
+    Differences from the authors' code:
 
-    * There is no self-calibration, the weights of losses learned on rows with known classes: PU
-      data has no such rows. The authors' code offers the same as its cheaper variant.
-    * Trusted positives and negatives are as many as the prior says, not equally many.
-    * Teachers follow their students at each step, not once an epoch, in their normalization too.
-    * The mean of both teachers answers, not the best of four networks on the test data.
+    * There is no self-calibration, which learns loss weights on samples with known classes: PU
+      data has none. The authors' code has this as a cheaper variant.
+    * The numbers of trusted positives and negatives follow the prior; they are not equal.
+    * Teachers are updated at each step, including batch normalization, not once per epoch.
+    * Predictions use the mean of both teachers, not the best of four networks on the test data.
 
     References
     ----------
@@ -130,7 +134,7 @@ class SelfPUClassifier(PUNeuralClassifier):
         batch_size: int = 256,
         learning_rate: float = 1e-3,
         weight_decay: float = 0.005,
-        trusted_share: tuple[float, float] = (0.4, 0.6),
+        trusted_fraction: tuple[float, float] = (0.4, 0.6),
         consistency: float = 0.3,
         mutual: float = 0.1,
         ema_decay: float = 0.999,
@@ -150,7 +154,7 @@ class SelfPUClassifier(PUNeuralClassifier):
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
-        self.trusted_share = trusted_share
+        self.trusted_fraction = trusted_fraction
         self.consistency = consistency
         self.mutual = mutual
         self.ema_decay = ema_decay
@@ -172,7 +176,9 @@ class SelfPUClassifier(PUNeuralClassifier):
         from puforest.baselines.neural._risk import PURisk
         from puforest.baselines.neural._self_pu_training import SelfPUTraining
 
-        first, second = (check.fraction("trusted_share", share) for share in self.trusted_share)
+        first, second = (
+            check.fraction("trusted_fraction", value) for value in self.trusted_fraction
+        )
         torch.manual_seed(seed)
         make = architecture(self.architecture)
         return SelfPUTraining(
@@ -181,7 +187,7 @@ class SelfPUClassifier(PUNeuralClassifier):
             sample,
             PURisk(
                 prior=prior,
-                labeled_share=sample.least_prior,
+                labeled_fraction=sample.least_prior,
                 risk="nnpu",
                 loss="sigmoid",
                 beta=0.0,
@@ -191,7 +197,7 @@ class SelfPUClassifier(PUNeuralClassifier):
             batch_size=check.integer("batch_size", self.batch_size, 2),
             learning_rate=non_negative("learning_rate", self.learning_rate),
             weight_decay=non_negative("weight_decay", self.weight_decay),
-            trusted_share=(first, second),
+            trusted_fraction=(first, second),
             consistency=non_negative("consistency", self.consistency),
             mutual=non_negative("mutual", self.mutual),
             ema_decay=check.fraction("ema_decay", self.ema_decay),
