@@ -85,6 +85,6 @@ def warn_if_swapped(rows: TrainingRows) -> None:
     if n_labeled > MAX_LABELED_FRACTION * n:
         warn(
             f"y marks {n_labeled:,} of {n:,} rows as labeled positives "
-            f"(y == {rows.classes.tolist()[1]!r}). If these are the unlabeled rows, swap the labels: "
-            "the larger value of y means labeled."
+            f"(y == {rows.classes.tolist()[1]!r}). If these are the unlabeled rows, swap the "
+            "labels: the larger value of y means labeled."
         )
