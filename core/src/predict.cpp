@@ -9,7 +9,6 @@
 #include <stdexcept>
 
 #include "puforest/sampling.hpp"
-#include "puforest/tree.hpp"
 
 namespace puforest {
 namespace {
@@ -87,12 +86,12 @@ Predictor<Real>::Predictor(const ForestArrays& forest, std::uint32_t n_features)
         require(size <= std::numeric_limits<NodeId>::max(), "a tree of the model is too large");
         const auto first = static_cast<std::size_t>(forest.offset[t]);
         root_.push_back(first);
-        root_is_leaf_.push_back(forest.feature[first] == Tree::kLeaf);
+        root_is_leaf_.push_back(forest.feature[first] == kLeaf);
         std::vector<std::uint32_t> depth(static_cast<std::size_t>(size));
         for (NodeId i = 0; i < size; ++i) {
             const std::size_t k = first + static_cast<std::size_t>(i);
             const std::int32_t feature = forest.feature[k];
-            if (feature == Tree::kLeaf) continue;
+            if (feature == kLeaf) continue;
             require(feature >= 0 && static_cast<std::uint32_t>(feature) < n_features,
                     "a node of the model splits on a feature that does not exist");
             // Children behind their parents: no walk from the root can return to a node.
@@ -121,7 +120,7 @@ void Predictor<Real>::pack(const ForestArrays& forest) {
     const std::size_t n = forest.feature.size();
     nodes_ = allocate(n * sizeof(Node<Word>));
     auto* const nodes = reinterpret_cast<Node<Word>*>(nodes_.get());
-    const auto is_leaf = [&](std::size_t k) { return forest.feature[k] == Tree::kLeaf; };
+    const auto is_leaf = [&](std::size_t k) { return forest.feature[k] == kLeaf; };
     for (std::size_t t = 0; t < root_.size(); ++t) {
         const std::size_t end = t + 1 < root_.size() ? root_[t + 1] : n;
         for (std::size_t k = root_[t]; k < end; ++k) {

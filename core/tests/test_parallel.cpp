@@ -175,7 +175,7 @@ TEST(parallel_threads_and_portions_do_not_matter) {
     params.n_trees = 7;
     params.sampling = {true, false, 40, 80};
     const auto all = fit(data, params);
-    CHECK(!same(all[0], all[1]));
+    CHECK(all[0] != all[1]);
     for (std::uint32_t n_threads = 2; n_threads <= 4; ++n_threads) {
         params.n_threads = n_threads;
         CHECK(same(fit(data, params), all));

@@ -52,7 +52,8 @@ TEST(predict_mean_is_the_walk_through_the_trees) {
         const Matrix<double> x = g->data.matrix();
         std::vector<double> expected(x.rows);
         for (std::size_t i = 0; i < x.rows; ++i) {
-            for (const Tree& tree : g->trees) expected[i] += Forest::answer(tree, walk(tree, x, i));
+            for (const Tree& tree : g->trees)
+                expected[i] += Forest::posterior(tree, walk(tree, x, i));
             expected[i] /= static_cast<double>(g->trees.size());
         }
         for (const unsigned n_threads : {0u, 1u, 2u, 3u, 8u}) {
@@ -251,7 +252,7 @@ TEST(predict_held_out_rows_by_the_trees_that_did_not_see_them) {
                 draw_sample(g->params.sampling, tree_key(g->params.seed, t), g->data.n_labeled, n);
             for (Row i = 0; i < n; ++i) {
                 if (std::binary_search(sample.rows.begin(), sample.rows.end(), i)) continue;
-                sum[i] += Forest::answer(g->trees[t], walk(g->trees[t], x, g->data.order[i]));
+                sum[i] += Forest::posterior(g->trees[t], walk(g->trees[t], x, g->data.order[i]));
                 ++count[i];
             }
         }

@@ -173,7 +173,7 @@ TEST(risk_optimal_splits_are_the_best_there_are) {
         const Tree tree = fit(data, params)[0];
         const auto nodes = sums_by_node(tree, 0, data, params, unit_weights(data));
         for (NodeId i = 0; i < tree.size(); ++i) {
-            if (tree.feature[i] == Tree::kLeaf) continue;
+            if (tree.feature[i] == kLeaf) continue;
             CHECK(is_near(reduction(tree, i), best_reduction(nodes[i], data, nodes[0])));
             double below = kMinusInfinity;
             double above = -kMinusInfinity;

@@ -75,7 +75,7 @@ TEST(train_rows_land_where_they_were_counted) {
             ++(i < data.n_labeled ? labeled : unlabeled)[leaves[data.order[i] * 3 + t]];
         }
         for (NodeId k = 0; k < trees[t].size(); ++k) {
-            if (trees[t].feature[k] != Tree::kLeaf) continue;
+            if (trees[t].feature[k] != kLeaf) continue;
             CHECK(labeled[k] == trees[t].n_labeled[k]);
             CHECK(unlabeled[k] == trees[t].n_unlabeled[k]);
         }
@@ -101,10 +101,10 @@ TEST(train_keeps_its_limits) {
     const Tree split = limited(&TrainParams::min_samples_split, 15u);
     const Tree reduced = limited(&TrainParams::min_risk_reduction, 0.003);
     for (NodeId i = 0; i < split.size(); ++i) {
-        CHECK(split.feature[i] == Tree::kLeaf || split.n_labeled[i] + split.n_unlabeled[i] >= 15);
+        CHECK(split.feature[i] == kLeaf || split.n_labeled[i] + split.n_unlabeled[i] >= 15);
     }
     for (NodeId i = 0; i < reduced.size(); ++i) {
-        CHECK(reduced.feature[i] == Tree::kLeaf || reduction(reduced, i) >= 0.003);
+        CHECK(reduced.feature[i] == kLeaf || reduction(reduced, i) >= 0.003);
     }
 }
 
@@ -196,7 +196,7 @@ TEST(train_a_tree_may_be_a_long_chain) {
     check_structure(tree, params);
     std::vector<std::size_t> depth(tree.feature.size());
     for (NodeId i = 0; i < tree.size(); ++i) {
-        if (tree.feature[i] == Tree::kLeaf) continue;
+        if (tree.feature[i] == kLeaf) continue;
         depth[tree.left[i]] = depth[tree.left[i] + 1] = depth[i] + 1;
     }
     const std::size_t deepest = *std::max_element(depth.begin(), depth.end());

@@ -51,12 +51,13 @@ inline bool is_pure(const TrainParams& params, double w_p, double w_u) {
 inline void check_structure(const Tree& tree, const TrainParams& params) {
     const auto n = static_cast<std::size_t>(tree.size());
     CHECK(n % 2 == 1);
-    CHECK(tree.threshold.size() == n && tree.left.size() == n && tree.w_p.size() == n &&
-          tree.w_u.size() == n && tree.n_labeled.size() == n && tree.n_unlabeled.size() == n);
+    for_each_node_field([&](const auto&, auto get) { CHECK(get(tree).size() == n); });
     std::vector<int> parents(n);
     for (NodeId i = 0; i < tree.size(); ++i) {
-        if (tree.feature[i] == Tree::kLeaf) {
-            CHECK(tree.left[i] == Tree::kLeaf && tree.threshold[i] == 0);
+        if (tree.feature[i] == kLeaf) {
+            for_each_node_field([&](const auto& field, auto get) {
+                CHECK(get(tree)[i] == field.in_leaves.value_or(get(tree)[i]));
+            });
             continue;
         }
         const NodeId left = tree.left[i];
@@ -101,7 +102,7 @@ inline std::vector<NodeSums> sums_by_node(const Tree& tree, std::uint32_t number
     std::vector<NodeSums> nodes(static_cast<std::size_t>(tree.size()));
     for (const Row position : sample.rows) nodes[0].add(position, data, weights);
     for (NodeId i = 0; i < tree.size(); ++i) {
-        if (tree.feature[i] == Tree::kLeaf) continue;
+        if (tree.feature[i] == kLeaf) continue;
         for (const Row position : nodes[i].rows) {
             const double value = data.matrix().at(data.order[position], tree.feature[i]);
             nodes[tree.left[i] + (value > tree.threshold[i])].add(position, data, weights);
@@ -129,7 +130,7 @@ inline void check_fully_grown(const Tree& tree, const std::vector<NodeSums>& nod
                               const Data<>& data, const TrainParams& params) {
     const Matrix<double> x = data.matrix();
     for (NodeId i = 0; i < tree.size(); ++i) {
-        if (tree.feature[i] != Tree::kLeaf || is_pure(params, tree.w_p[i], tree.w_u[i])) continue;
+        if (tree.feature[i] != kLeaf || is_pure(params, tree.w_p[i], tree.w_u[i])) continue;
         for (std::size_t j = 0; j < data.cols; ++j) {
             for (const Row position : nodes[i].rows) {
                 CHECK(x.at(data.order[position], j) == x.at(data.order[nodes[i].rows[0]], j));
@@ -170,7 +171,7 @@ inline double reduction(const Tree& tree, NodeId i) {
 inline std::vector<std::string> paths_of(const Tree& tree) {
     std::vector<std::string> paths(static_cast<std::size_t>(tree.size()));
     for (NodeId i = 0; i < tree.size(); ++i) {
-        if (tree.feature[i] == Tree::kLeaf) continue;
+        if (tree.feature[i] == kLeaf) continue;
         paths[tree.left[i]] = paths[i] + 'L';
         paths[tree.left[i] + 1] = paths[i] + 'R';
     }
@@ -184,7 +185,7 @@ inline Splits splits_by_path(const Tree& tree) {
     const std::vector<std::string> paths = paths_of(tree);
     Splits splits;
     for (NodeId i = 0; i < tree.size(); ++i) {
-        if (tree.feature[i] != Tree::kLeaf) {
+        if (tree.feature[i] != kLeaf) {
             splits[paths[i]] = {tree.feature[i], tree.threshold[i]};
         }
     }
@@ -196,7 +197,7 @@ inline Splits greedy(const Tree& full, std::size_t n_leaves) {
     const auto paths = paths_of(full);
     std::priority_queue<std::pair<double, NodeId>> open;
     const auto push = [&](NodeId i) {
-        if (full.feature[i] != Tree::kLeaf) open.push({reduction(full, i), i});
+        if (full.feature[i] != kLeaf) open.push({reduction(full, i), i});
     };
     Splits chosen;
     push(0);

@@ -6,19 +6,17 @@
 #include <vector>
 
 #include "puforest/memory.hpp"
+#include "puforest/node_fields.hpp"
 #include "puforest/parallel.hpp"
 #include "puforest/params.hpp"
 #include "puforest/types.hpp"
 
 namespace puforest {
 
-// The arrays of a model, one after another for all trees, as Python keeps them.
-struct ForestArrays {
+// The arrays of a fitted forest, over the nodes of all trees.
+struct ForestArrays : NodeSpans {
     std::span<const std::int64_t> offset;  // tree t has the nodes [offset[t], offset[t + 1])
-    std::span<const std::int32_t> feature;
-    std::span<const double> threshold;
-    std::span<const NodeId> left;
-    std::span<const double> value;  // the answer of each node, in [0, 1]
+    std::span<const double> value;         // prediction of each node as a leaf, in [0, 1]
 };
 
 // A forest packed for rows of floats or of doubles: 8 bytes a node for floats, unless trees or

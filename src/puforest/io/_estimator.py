@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from puforest import _validation as check
 from puforest._base import GrownFor, PUClassifier
 from puforest.forest import BaseForest, PUExtraTreesClassifier, PURandomForestClassifier
-from puforest.io._fields import Fields
+from puforest.io._fields import Fields, ensure
 from puforest.io._labels import restored_classes, restored_names, stored_classes, stored_names
-from puforest.io._parameters import checked, plain, restored_parameters, stored_parameters
-from puforest.io._trees import ARRAYS, MOST_FEATURES, checked_forest, require
+from puforest.io._parameters import checked, json_value, restored_parameters, stored_parameters
+from puforest.io._trees import ARRAYS, MOST_FEATURES, checked_forest
 from puforest.prior import PriorEstimate
 from puforest.risk import LOSSES, RISKS
 from puforest.scenario import SCENARIOS, GroupMasses
@@ -69,7 +69,7 @@ def stored_model(model: PUClassifier, arrays: Arrays) -> dict[str, Any]:
     }
     if isinstance(model, BaseForest):
         asked, rows = model._sample[: len(SAMPLING)], model._sample[len(SAMPLING) :]
-        sampling = {name: plain(name, v) for name, v in zip(SAMPLING, asked, strict=True)}
+        sampling = {name: json_value(name, v) for name, v in zip(SAMPLING, asked, strict=True)}
         stored["sampling"] = {"seed": model._seed, **sampling}
         stored["rows"] = {"labeled": rows[0], "unlabeled": rows[1]}
         stored["out_of_bag"] = _stored_out_of_bag(model, arrays)
@@ -119,7 +119,7 @@ def restored_model(stored: Fields, arrays: Arrays) -> PUClassifier:
     if estimate is not None:
         model.prior_estimate_ = _restored_estimate(estimate, arrays)
     for name in ARRAYS:
-        require(name in arrays, f"it has no array {name!r}")
+        ensure(name in arrays, f"it has no array {name!r}")
     model._forest = checked_forest({name: arrays.pop(name) for name in ARRAYS}, n_features, prior)
     names = restored_names(arrays, n_features)
     if names is not None:
@@ -132,9 +132,9 @@ def restored_model(stored: Fields, arrays: Arrays) -> PUClassifier:
         _restore_out_of_bag(model, stored.optional_fields("out_of_bag"), arrays)
     else:
         forest = model._forest
-        require(forest.n_trees == 1, f"a {estimator_class.__name__} has one tree")
+        ensure(forest.n_trees == 1, f"a {estimator_class.__name__} has one tree")
         root = (forest.n_labeled[0], forest.n_unlabeled[0])
-        require(n_rows == root, "rows are not those of the root")
+        ensure(n_rows == root, "rows are not those of the root")
     stored.finish()
     return model
 
@@ -172,17 +172,17 @@ def _restored_estimate(stored: Fields, arrays: Arrays) -> PriorEstimate:
 
 def _restored_evidence(stored: Fields, arrays: Arrays) -> dict[str, Any]:
     numbers = stored.numbers()
-    require(set(numbers) == {CHOSEN}, f"evidence is not the number {CHOSEN!r}")
+    ensure(set(numbers) == {CHOSEN}, f"evidence is not the number {CHOSEN!r}")
     curve: Arrays = {}
     for name in CURVE:
         key = EVIDENCE + name
-        require(key in arrays, f"it has no array {key!r}")
+        ensure(key in arrays, f"it has no array {key!r}")
         curve[name] = arrays.pop(key)
-        require(curve[name].dtype == np.float64, f"array {key!r} is not of type float64")
+        ensure(curve[name].dtype == np.float64, f"array {key!r} is not of type float64")
     at = curve["thresholds"]
-    require(all(len(part) == len(at) for part in curve.values()), "evidence differs in length")
-    require(bool((at[:-1] < at[1:]).all()), "thresholds of the evidence do not ascend")
-    require(bool((at == numbers[CHOSEN]).any()), f"{CHOSEN!r} is no threshold of the evidence")
+    ensure(all(len(part) == len(at) for part in curve.values()), "evidence differs in length")
+    ensure(bool((at[:-1] < at[1:]).all()), "thresholds of the evidence do not ascend")
+    ensure(bool((at == numbers[CHOSEN]).any()), f"{CHOSEN!r} is no threshold of the evidence")
     return curve | numbers
 
 
@@ -198,10 +198,10 @@ def _restore_out_of_bag(model: BaseForest, stored: Fields | None, arrays: Arrays
         return
     risk = stored.optional_number("risk")
     stored.finish()
-    require(OUT_OF_BAG in arrays, f"it has no array {OUT_OF_BAG!r}")
+    ensure(OUT_OF_BAG in arrays, f"it has no array {OUT_OF_BAG!r}")
     decision = arrays.pop(OUT_OF_BAG)
-    require(decision.dtype == np.float64, f"array {OUT_OF_BAG!r} is not of type float64")
+    ensure(decision.dtype == np.float64, f"array {OUT_OF_BAG!r} is not of type float64")
     judged = ~np.isnan(decision)
     within = bool((np.abs(decision[judged]) <= 1).all())
-    require(within, f"{OUT_OF_BAG} is not between -1 and 1, or nan")
+    ensure(within, f"{OUT_OF_BAG} is not between -1 and 1, or nan")
     model._held_out = decision, math.nan if risk is None else risk

@@ -16,7 +16,7 @@ from puforest._base import PUClassifier
 from puforest.io import _container as container
 from puforest.io._calibrated import CALIBRATED, restored_calibration, stored_calibration
 from puforest.io._estimator import CLASSES, restored_model, stored_model
-from puforest.io._fields import Fields, shown
+from puforest.io._fields import Fields, short_repr
 
 FORMAT_VERSION = 1
 
@@ -129,7 +129,7 @@ def _restored(header: Any, arrays: container.Arrays) -> Any:
         model = restored_calibration(calibration, arrays, model)
     stored.finish()
     if arrays:
-        raise ValueError(f"it has the unknown array {shown(next(iter(arrays)))}")
+        raise ValueError(f"it has the unknown array {short_repr(next(iter(arrays)))}")
     return model
 
 

@@ -50,7 +50,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def plain(name: str, value: Any) -> Any:
+def json_value(name: str, value: Any) -> Any:
     """A parameter as JSON knows it; numbers of any kind as whole or real ones."""
     if value is None or isinstance(value, bool | str):
         return value
@@ -76,11 +76,11 @@ def stored_parameters(model: Any) -> dict[str, Any]:
             stacklevel=4,
         )
         params["random_state"] = None
-    return {name: plain(name, value) for name, value in params.items()}
+    return {name: json_value(name, value) for name, value in params.items()}
 
 
 def restored(value: Any) -> Any:
-    """The opposite of `plain`."""
+    """The opposite of `json_value`."""
     if not isinstance(value, dict):
         return value
     number = Fields("a parameter", value)
