@@ -46,11 +46,11 @@ struct NodeFields {
 };
 
 template <class T>
-using Vector = std::vector<T>;
+using VectorOf = std::vector<T>;
 template <class T>
-using ConstSpan = std::span<const T>;
-using NodeVectors = NodeFields<Vector>;
-using NodeSpans = NodeFields<ConstSpan>;
+using SpanOf = std::span<const T>;
+using NodeVectors = NodeFields<VectorOf>;
+using NodeSpans = NodeFields<SpanOf>;
 
 template <class T>
 struct NodeField {

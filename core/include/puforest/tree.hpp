@@ -14,7 +14,7 @@ struct Tree : NodeVectors {
     NodeId size() const { return static_cast<NodeId>(feature.size()); }
 };
 
-// A growing tree, less than half the size: memory is scarce while the codes are in it.
+// A tree in less than half the memory, for as long as the codes take most of it.
 template <class Stats>
 struct PackedTree {
     struct Split {
