@@ -1,4 +1,4 @@
-"""Models of all kinds, and the rows that are hardest to answer alike elsewhere."""
+"""Models of all kinds, and rows on which another runtime is most likely to differ."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from puforest import (
 )
 from puforest._model import Forest
 
-# What the columns of the data are made of: thresholds between these are of all magnitudes.
+# Scales of the columns, so that thresholds have all magnitudes.
 SCALES = np.array([1.0, 1e-3, 1e300, 1e-310, 1e38, 1e-40])
 LARGEST32 = float(np.finfo(np.float32).max)
 
@@ -24,14 +24,14 @@ CODINGS = {
     "numbers": np.array([0, 1]),
     "signs": np.array([-1, 1], dtype=np.int8),
     "reals": np.array([0.0, 1.0]),
-    "truth": np.array([False, True]),
+    "booleans": np.array([False, True]),
     "strings": np.array(["unknown", "yes"]),
     "objects": np.array(["unbekannt", "β-positive"], dtype=object),
 }
 
 
 def data(seed=0, n=240):
-    """PU rows whose columns are of all magnitudes, and their labels as 0 and 1."""
+    """Return PU data with columns of all magnitudes, and labels 0 and 1."""
     rng = np.random.default_rng(seed)
     positive = rng.random(n) < 0.4
     X = rng.normal(size=(n, len(SCALES))) + positive[:, None]
@@ -47,7 +47,7 @@ def fitted(kind, voting="hard", coding="numbers", seed=0, **params):
 
 
 def edge_rows(model, dtype, n=2000, seed=1):
-    """Rows with cells at thresholds, next to them, and where floats end."""
+    """Return rows with values at thresholds, next to them, and at the limits of floats."""
     rng = np.random.default_rng(seed)
     forest = model._forest
     columns = []
@@ -66,7 +66,7 @@ def edge_rows(model, dtype, n=2000, seed=1):
 
 
 def with_trees(model, *trees):
-    """The model with other trees; each is a list of (feature, threshold, left, w_p, w_u)."""
+    """Replace the trees of the model; each is a list of (feature, threshold, left, w_p, w_u)."""
     feature, threshold, left, w_p, w_u = (
         np.concatenate([[node[i] for node in tree] for tree in trees]) for i in range(5)
     )
@@ -86,7 +86,7 @@ def with_trees(model, *trees):
 
 
 def chain(depth, voting="hard"):
-    """A tree of one long path over one feature: rows with x <= k leave it at step k."""
+    """Return a tree of one long path over one feature: rows with x <= k leave it at step k."""
     model = PUDecisionTreeClassifier(prior=0.5, voting=voting).fit([[0.0], [1.0]], [0, 1])
     nodes = []
     for k in range(depth):
@@ -98,7 +98,7 @@ def chain(depth, voting="hard"):
 
 
 def constants(voting="hard"):
-    """A forest of trees with one node each: two vote positive, and one is undecided."""
+    """Return a forest of single-leaf trees: two vote positive, and one is tied."""
     model = PUExtraTreesClassifier(prior=0.5, voting=voting).fit([[0.0], [1.0]], [0, 1])
     leaves = [(-1, 0.0, -1, w_p, 1.0) for w_p in (0.2, 0.7, 0.9, 0.5)]
     return with_trees(model, *([leaf] for leaf in leaves))

@@ -1,4 +1,4 @@
-"""Small models of all classes, and what has to be the same after they were saved and loaded."""
+"""Small models of all classes, and a check that a loaded model equals the saved one."""
 
 import numpy as np
 from numpy.testing import assert_array_equal
@@ -37,11 +37,11 @@ def assert_same(model, loaded, X):
     assert type(loaded) is type(model)
     assert loaded.get_params().keys() == model.get_params().keys()
     for X_of_type in (X, X.astype(np.float32)):
-        for answer in ("predict", "predict_proba", "decision_function", "apply"):
-            if hasattr(model, answer):
-                said, expected = (getattr(m, answer)(X_of_type) for m in (loaded, model))
-                assert said.dtype == expected.dtype
-                assert_array_equal(said, expected)
+        for method in ("predict", "predict_proba", "decision_function", "apply"):
+            if hasattr(model, method):
+                result, expected = (getattr(m, method)(X_of_type) for m in (loaded, model))
+                assert result.dtype == expected.dtype
+                assert_array_equal(result, expected)
     assert loaded.prior_ == model.prior_
     assert loaded.n_features_in_ == model.n_features_in_
     assert loaded.classes_.dtype == model.classes_.dtype

@@ -1,4 +1,4 @@
-"""What all exports have in common: whom they refuse, and what they import."""
+"""Behavior that all exports share: rejected models, parameters and optional imports."""
 
 import re
 import subprocess
@@ -23,14 +23,14 @@ EACH = pytest.mark.parametrize("function", FUNCTIONS, ids=export.__all__)
 
 
 @EACH
-def test_before_the_fit(function):
+def test_unfitted_models_are_rejected(function):
     for model in (PUExtraTreesClassifier(), PUExtraTreeClassifier(prior=0.5)):
         with pytest.raises(NotFittedError, match="not fitted"):
             function(model)
 
 
 @EACH
-def test_other_things_are_refused(function):
+def test_other_objects_are_rejected(function):
     forest = fitted("extra-tree")
     others = [
         make_pipeline(StandardScaler(), forest),
@@ -40,11 +40,11 @@ def test_other_things_are_refused(function):
         None,
     ]
     for other in others:
-        with pytest.raises(TypeError, match=f"{function.__name__} takes a fitted forest or tree"):
+        with pytest.raises(TypeError, match=f"{function.__name__} requires a fitted puforest"):
             function(other)
 
 
-def test_calibrated_forests_only_as_onnx():
+def test_only_onnx_exports_calibration():
     X, labeled = data()
     model = PUCalibratedClassifier(fitted("extra-tree"), cv="prefit")
     with pytest.raises(NotFittedError):
@@ -52,7 +52,7 @@ def test_calibrated_forests_only_as_onnx():
     model.fit(X, labeled)
     for function in FUNCTIONS:
         if function is not to_onnx:
-            with pytest.raises(TypeError, match=r"got PUCalibratedClassifier: give its estimator_"):
+            with pytest.raises(TypeError, match=r"got PUCalibratedClassifier: pass its estimator_"):
                 function(model)
     model.estimator_ = RandomForestClassifier(n_estimators=2).fit(abs(X) > 1, labeled)
     with pytest.raises(TypeError, match="got RandomForestClassifier"):
@@ -60,7 +60,7 @@ def test_calibrated_forests_only_as_onnx():
 
 
 @EACH
-def test_wrong_voting(function):
+def test_invalid_voting_is_rejected(function):
     model = fitted("extra-tree")
     model.voting = "loud"
     if function in OF_ONE_TREE:
@@ -74,7 +74,7 @@ def test_wrong_voting(function):
 @pytest.mark.parametrize(
     ("params", "error", "message"),
     [
-        ({"tree": 30}, ValueError, "tree must be the number of one of the trees, 0 to 29, got 30"),
+        ({"tree": 30}, ValueError, "tree must be the index of a tree, 0 to 29, got 30"),
         ({"tree": -1}, ValueError, "tree must be at least 0"),
         ({"tree": 1.0}, TypeError, "tree must be a whole number"),
         ({"max_depth": -1}, ValueError, "max_depth must be at least 0"),
@@ -84,12 +84,12 @@ def test_wrong_voting(function):
         ({"feature_names": range(6)}, TypeError, r"must be strings, got 0: use str\(\) on it"),
     ],
 )
-def test_wrong_parameters(function, params, error, message):
+def test_invalid_parameters_are_rejected(function, params, error, message):
     with pytest.raises(error, match=message):
         function(fitted("extra-trees"), **params)
 
 
-def test_nothing_is_imported_before_it_is_used():
+def test_optional_packages_are_imported_lazily():
     code = (
         "import sys, puforest, puforest.export\n"
         "assert not {'onnx', 'onnxruntime', 'treelite', 'shap'} & set(sys.modules)"
@@ -98,7 +98,7 @@ def test_nothing_is_imported_before_it_is_used():
 
 
 @pytest.mark.parametrize("name", ["onnx", "treelite"])
-def test_missing_packages_are_named(name, monkeypatch):
+def test_missing_packages_are_reported(name, monkeypatch):
     for module in [name, *(m for m in sys.modules if m.startswith(f"{name}."))]:
         monkeypatch.setitem(sys.modules, module, None)
     message = rf"to_{name} needs {name}: pip install 'puforest\[export\]' brings {name}"
@@ -106,14 +106,14 @@ def test_missing_packages_are_named(name, monkeypatch):
         getattr(export, f"to_{name}")(fitted("extra-tree"))
 
 
-def test_examples_of_the_page(capsys, tmp_path, monkeypatch):
+def test_examples_in_the_docs_run(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[1] / "docs" / "exports.md").read_text()
     names = {}
     for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
         exec(code, names)
-    said = capsys.readouterr().out
-    assert said[said.index("PURandomForestClassifier") :] in page
+    printed = capsys.readouterr().out
+    assert printed[printed.index("PURandomForestClassifier") :] in page
     X, forest = names["X"], names["forest"]
     np.testing.assert_array_equal(names["label"], forest.predict(X))
     assert (tmp_path / "tree.dot").read_text().startswith("digraph")

@@ -1,4 +1,4 @@
-"""Pictures of trees: Graphviz reads them, and they say what the tree does."""
+"""DOT export: Graphviz reads it, and it shows the splits and leaves of the tree."""
 
 import shutil
 import subprocess
@@ -16,11 +16,11 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 YES_NO = ((0, "yes"), (1, "no"))
-AWKWARD = ['say "x"', "back\\slash\\", "<b>&lt;</b>", "naïve β 数", "two\nlines", "\\N & \\l"]
+SPECIAL_NAMES = ['say "x"', "back\\slash\\", "<b>&lt;</b>", "naïve β 数", "two\nlines", "\\N & \\l"]
 
 
 def parsed(text):
-    """The nodes with their labels, and the edges."""
+    """Return the labels of the nodes, and the edges."""
     (graph,) = pydot.graph_from_dot_data(text)
     nodes = {
         node.get_name(): node.get_label()
@@ -51,9 +51,9 @@ def test_nodes_and_edges_are_those_of_the_tree(coding):
     assert set(edges) == expected
 
 
-def test_awkward_names():
+def test_special_characters_in_names_are_escaped():
     model = fitted("decision-tree", coding="objects")
-    nodes, _ = parsed(to_dot(model, feature_names=AWKWARD))
+    nodes, _ = parsed(to_dot(model, feature_names=SPECIAL_NAMES))
     assert len(nodes) == len(model._forest.feature)
     written = [
         r"say \"x\"",
@@ -70,11 +70,11 @@ def test_awkward_names():
 
 
 @pytest.mark.skipif(not shutil.which("dot"), reason="Graphviz is not installed")
-def test_graphviz_shows_the_names_as_they_are():
+def test_graphviz_renders_names_verbatim():
     model = fitted("decision-tree")
     svg = subprocess.run(
         ["dot", "-Tsvg"],
-        input=to_dot(model, feature_names=AWKWARD),
+        input=to_dot(model, feature_names=SPECIAL_NAMES),
         capture_output=True,
         check=True,
         encoding="utf-8",
@@ -83,10 +83,10 @@ def test_graphviz_shows_the_names_as_they_are():
     texts = [t.text for t in ET.fromstring(svg.stdout).iter("{http://www.w3.org/2000/svg}text")]
     shown = {t.replace("\xa0", " ").rsplit(" <= ")[0] for t in texts if " <= " in t}
     used = set(model._forest.feature[~model._forest.is_leaf])
-    assert shown == {AWKWARD[i].replace("\n", "\\n") for i in used}
+    assert shown == {SPECIAL_NAMES[i].replace("\n", "\\n") for i in used}
 
 
-def test_depth_is_limited_on_demand():
+def test_max_depth():
     model = fitted("decision-tree")
     text = to_dot(model, max_depth=1)
     assert len(parsed(text)[0]) == 3
@@ -102,7 +102,7 @@ def test_extreme_shapes():
     assert to_dot(chain(1500)).count("->") == 3000
 
 
-def test_colors_run_from_orange_over_white_to_blue():
+def test_colors_go_from_orange_through_white_to_blue():
     assert color(0.5) == "#ffffff"
     red, blue = ([int(color(p / 10)[i : i + 2], 16) for p in range(11)] for i in (1, 5))
     assert red == sorted(red[:6]) + sorted(red[6:], reverse=True)
@@ -110,7 +110,7 @@ def test_colors_run_from_orange_over_white_to_blue():
     assert red[0] > blue[0]
 
 
-def test_same_options_as_text():
+def test_tree_and_digits():
     model = fitted("random-forest")
     assert "tree 2 of 0 to 11" in to_dot(model, 2)
     assert to_dot(model, 2) != to_dot(model, 3)

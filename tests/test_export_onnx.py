@@ -1,4 +1,4 @@
-"""ONNX models answer as puforest does, in onnxruntime."""
+"""ONNX models predict the same in onnxruntime as puforest does."""
 
 import json
 
@@ -20,7 +20,7 @@ from puforest.export import to_onnx
 VOTINGS = ["hard", "soft"]
 DTYPES = ["float32", "float64"]
 
-# What docs/exports.md says.
+# The bounds in docs/exports.md.
 SOFT_DIFFERENCE = {"float64": 1e-14, "float32": 2**-24}
 
 
@@ -35,7 +35,7 @@ def run(model, X, threads=1):
     return label, probabilities
 
 
-def assert_same_answers(model, X, threads=1):
+def assert_same_predictions(model, X, threads=1):
     label, probabilities = run(model, X, threads)
     ours = model.predict_proba(X)
     if getattr(model, "estimator_", model).voting == "hard":
@@ -51,11 +51,11 @@ def assert_same_answers(model, X, threads=1):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("voting", VOTINGS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_equal_at_the_edges(kind, voting, dtype):
+def test_equal_at_and_near_thresholds(kind, voting, dtype):
     model = fitted(kind, voting)
     X = edge_rows(model, np.dtype(dtype))
     assert len(np.unique(model.predict(X))) == 2
-    assert_same_answers(model, X)
+    assert_same_predictions(model, X)
 
 
 @settings(derandomize=True, deadline=None, max_examples=15, database=None)
@@ -68,7 +68,7 @@ def test_equal_at_the_edges(kind, voting, dtype):
 )
 def test_equal_for_any_forest(kind, voting, dtype, seed, threads):
     model = fitted(kind, voting, seed=seed)
-    assert_same_answers(model, edge_rows(model, np.dtype(dtype), n=300, seed=seed), threads)
+    assert_same_predictions(model, edge_rows(model, np.dtype(dtype), n=300, seed=seed), threads)
 
 
 def test_float32_thresholds_are_rounded_down():
@@ -78,11 +78,11 @@ def test_float32_thresholds_are_rounded_down():
     model = with_trees(PUExtraTreesClassifier(prior=0.5).fit([[0.0], [1.0]], [0, 1]), *trees)
     x = np.float32([0.1, 0.7, 0.0, -0.0, 1e-45, -1e-45, 3.4e38, -3.4e38])
     near = [np.nextafter(x, np.float32(end)) for end in (-np.inf, np.inf)]
-    assert_same_answers(model, np.concatenate([x, *near])[:, None])
+    assert_same_predictions(model, np.concatenate([x, *near])[:, None])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_half_of_the_votes_is_negative(dtype):
+def test_ties_are_negative(dtype):
     votes = [[(-1, 0.0, -1, w_p, 1.0)] for w_p in (0.9, 0.9, 0.1, 0.1)]
     model = PUExtraTreesClassifier(prior=0.5).fit([[0.0], [1.0]], [0, 1])
     X = np.zeros((1, 1), dtype=dtype)
@@ -92,7 +92,7 @@ def test_half_of_the_votes_is_negative(dtype):
 
 @pytest.mark.parametrize("voting", VOTINGS)
 @pytest.mark.parametrize("coding", CODINGS)
-def test_labels_in_the_coding_of_y(coding, voting):
+def test_labels_keep_the_dtype_of_y(coding, voting):
     model = fitted("random-forest", voting, coding)
     X = edge_rows(model, np.dtype(float), n=100)
     label, _ = run(model, X)
@@ -106,7 +106,7 @@ def test_labels_in_the_coding_of_y(coding, voting):
 def test_extreme_shapes(make, voting):
     model = make(voting)
     X = np.arange(-1.5, 1600, 0.5)[:, None]
-    assert_same_answers(model, X)
+    assert_same_predictions(model, X)
 
 
 def test_labels_in_another_byte_order():
@@ -116,13 +116,13 @@ def test_labels_in_another_byte_order():
     assert_array_equal(label, model.predict(X))
 
 
-def test_trees_that_may_be_too_deep_for_onnxruntime_are_warned_of():
+def test_trees_too_deep_for_onnxruntime_give_a_warning():
     with pytest.warns(UserWarning, match="a tree of depth 5,001: onnxruntime may crash"):
         to_onnx(chain(5001))
 
 
-def test_no_root_can_be_taken_for_a_leaf():
-    # A mixed root whose leaf and inner child would both be number 1 when counted from 0.
+def test_no_root_is_mistaken_for_a_leaf():
+    # The leaf and the internal child of this root would both be number 1 when counted from 0.
     leaf = (-1, 0.0, -1, 0.2, 1.0)
     deep = [(0, 0.0, 1, 0.5, 1.0), leaf, (0, 1.0, 3, 0.5, 1.0), leaf, (-1, 0.0, -1, 0.9, 1.0)]
     model = PUExtraTreesClassifier(prior=0.5).fit([[0.0], [1.0]], [0, 1])
@@ -133,7 +133,7 @@ def test_no_root_can_be_taken_for_a_leaf():
         for root in attributes["tree_roots"]:
             children = [attributes[f"nodes_{way}nodeids"][root] for way in ("true", "false")]
             assert children[0] != children[1]
-        assert_same_answers(model, np.array([[-1.0], [0.5], [2.0]]))
+        assert_same_predictions(model, np.array([[-1.0], [0.5], [2.0]]))
 
 
 @pytest.mark.parametrize("n", [0, 1, 1000])
@@ -147,7 +147,7 @@ def test_any_number_of_rows(n):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 @pytest.mark.parametrize("voting", VOTINGS)
-def test_calibrated(voting, method, dtype):
+def test_calibrated_models(voting, method, dtype):
     X, labeled = data()
     forest = PURandomForestClassifier(
         prior=0.4, voting=voting, oob_score=True, min_samples_leaf=5, random_state=0
@@ -155,7 +155,7 @@ def test_calibrated(voting, method, dtype):
     model = PUCalibratedClassifier(forest, method=method, cv="oob").fit(X, labeled)
     rows = edge_rows(model.estimator_, np.dtype(dtype))
     assert not np.array_equal(model.predict_proba(rows), model.estimator_.predict_proba(rows))
-    assert_same_answers(model, rows)
+    assert_same_predictions(model, rows)
 
 
 def test_calibrated_by_a_constant():
@@ -166,12 +166,12 @@ def test_calibrated_by_a_constant():
             np.zeros_like(X), labeled
         )
     assert len(model.calibrator_.X_thresholds_) == 1
-    assert_same_answers(model, edge_rows(forest, np.dtype(float), n=50))
+    assert_same_predictions(model, edge_rows(forest, np.dtype(float), n=50))
 
 
-def test_another_prior_after_the_fit():
+def test_models_with_another_prior():
     model = fitted("random-forest", "soft").with_prior(0.2)
-    assert_same_answers(model, edge_rows(model, np.dtype(float)))
+    assert_same_predictions(model, edge_rows(model, np.dtype(float)))
 
 
 def test_metadata_and_file(tmp_path):
@@ -189,10 +189,10 @@ def test_metadata_and_file(tmp_path):
     assert props["voting"] == "hard"
 
 
-def test_wrong_parameters():
+def test_invalid_parameters_are_rejected():
     with pytest.raises(ValueError, match=r"dtype must be one of .*got 'float16'"):
         to_onnx(fitted("extra-tree"), dtype="float16")
     model = fitted("extra-tree")
     model.classes_ = np.array([0j, 1j])
-    with pytest.raises(TypeError, match="classes that are numbers, strings or truth values"):
+    with pytest.raises(TypeError, match="classes that are numbers, strings or booleans"):
         to_onnx(model)

@@ -1,4 +1,4 @@
-"""SHAP values of our trees: they add up, and weigh by the population."""
+"""SHAP values add up to the predictions and use the masses as weights."""
 
 from itertools import combinations
 from math import factorial
@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from puforest import PUExtraTreesClassifier
 from puforest.export import to_shap
 
-# What docs/exports.md says.
+# The bound in docs/exports.md.
 ADDITIVITY = 1e-12
 
 
@@ -30,7 +30,7 @@ def assert_adds_up(model, X, atol=ADDITIVITY, **background):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("voting", ["hard", "soft"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_adds_up_at_the_edges(kind, voting, dtype):
+def test_adds_up_at_and_near_thresholds(kind, voting, dtype):
     model = fitted(kind, voting)
     X = edge_rows(model, np.dtype(dtype), n=200)
     _, values = assert_adds_up(model, X)
@@ -54,13 +54,13 @@ def test_extreme_shapes(make):
     assert_adds_up(make("soft"), np.arange(-1.5, 1600, 40)[:, None])
 
 
-def test_trees_that_are_too_deep_for_shap_are_refused():
+def test_trees_too_deep_for_shap_are_rejected():
     with pytest.raises(ValueError, match=r"a tree of depth 10,001, .* max_depth=10_000 or less"):
         to_shap(chain(10_001))
 
 
 def test_adds_up_with_background_data(blobs):
-    # For this SHAP keeps thresholds and answers in float32.
+    # With background data, SHAP stores thresholds and leaf values in float32.
     X, labeled, _ = blobs
     model = PUExtraTreesClassifier(prior=0.4, voting="soft", n_estimators=10, random_state=0)
     model.fit(X, labeled)
@@ -69,7 +69,7 @@ def test_adds_up_with_background_data(blobs):
 
 
 def test_long_paths_over_many_features():
-    # SHAP's own rounding grows with the number of features on a path.
+    # The rounding error of SHAP grows with the number of features on a path.
     rng = np.random.default_rng(0)
     X, labeled = rng.normal(size=(1000, 60)), np.arange(1000) % 4 == 0
     model = PUExtraTreesClassifier(prior=0.5, n_estimators=5, max_features=1, random_state=0)
@@ -79,16 +79,16 @@ def test_long_paths_over_many_features():
 
 
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
-def test_shares_of_the_population_are_the_weights(scenario):
-    """Against Shapley's formula over all sets of known features, with masses as weights."""
+def test_weights_are_fractions_of_the_population(scenario):
+    """Compare with the Shapley formula over all feature subsets, with masses as weights."""
     model = fitted("decision-tree", "soft", scenario=scenario, min_samples_leaf=15)
     tree = model._forest
     assert tree.w_u.min() > 0
-    answer = np.minimum(tree.w_p / tree.w_u, 1)
+    value = np.minimum(tree.w_p / tree.w_u, 1)
 
     def expectation(x, known, node=0):
         if tree.feature[node] < 0:
-            return answer[node]
+            return value[node]
         left = tree.left[node]
         if tree.feature[node] in known:
             goes_right = x[tree.feature[node]] > tree.threshold[node]
@@ -108,18 +108,18 @@ def test_shares_of_the_population_are_the_weights(scenario):
                 expected[i, j] += weight * gain
     explainer, values = assert_adds_up(model, X)
     assert_allclose(values, expected, atol=1e-12)
-    population_mean = np.sum((tree.w_u * answer)[tree.is_leaf]) / tree.w_u[0]
+    population_mean = np.sum((tree.w_u * value)[tree.is_leaf]) / tree.w_u[0]
     assert_allclose(explainer.expected_value, population_mean, rtol=1e-9)
 
 
 def test_leaves_without_population():
     model = fitted("extra-trees", min_samples_leaf=1)
     empty = model._forest.is_leaf & (model._forest.w_u == 0)
-    assert empty.any()  # labeled rows of a case-control study are no part of it
+    assert empty.any()  # labeled rows of case-control data are not part of the population
     assert_adds_up(model, data()[0])
 
 
-def test_the_model_is_left_alone():
+def test_the_model_is_not_modified():
     model = fitted("random-forest")
     before = model._forest.w_u.copy()
     shap.TreeExplainer(to_shap(model), data=data()[0][:50])

@@ -1,4 +1,4 @@
-"""Trees as text: a reader who follows it comes to the same answers."""
+"""Text export: following the text by hand gives the same predictions."""
 
 import re
 import tracemalloc
@@ -14,20 +14,20 @@ COLUMNS = r"\s+(\S+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(\d+)(?:  (\S.*))?$"
 
 
 def read(text):
-    """The nodes: depth, name and side of the condition, threshold, and the columns."""
+    """Parse the nodes: depth, feature name, sign, threshold, and the columns."""
     nodes = []
     for line in text.splitlines()[1:]:
-        bars, depth, place, *columns = re.match(
+        bars, depth, label, *columns = re.match(
             r"((?:\|   )*(?:\|-- )?)(?:\|--\[(\d+)\] )?(.*?)" + COLUMNS, line
         ).groups()
-        name, sign, threshold = re.fullmatch(r"(.*?)(?: (<=|>) (\S+))?", place).groups()
+        name, sign, threshold = re.fullmatch(r"(.*?)(?: (<=|>) (\S+))?", label).groups()
         level = int(depth or len(bars) // 4)
         nodes.append((level, name, sign, threshold and float(threshold), *columns))
     return nodes
 
 
 def follow(nodes, row, names):
-    """The leaf of a row: of each pair of siblings, the one whose condition holds."""
+    """Return the leaf of a row, taking the sibling whose condition holds at each step."""
     at = 0
     while at + 1 < len(nodes) and nodes[at + 1][0] > nodes[at][0]:
         depth = nodes[at][0] + 1
@@ -42,7 +42,7 @@ def follow(nodes, row, names):
 
 @pytest.mark.parametrize("coding", CODINGS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_reads_back_to_the_same_answers(kind, coding):
+def test_text_gives_the_same_predictions(kind, coding):
     model = fitted(kind, coding=coding)
     names = ["a", "b <= 2", "c d", "|-- e", "f > 1", "γ"]
     tree = 3 if "n_estimators" in model.get_params() else 0
@@ -55,7 +55,7 @@ def test_reads_back_to_the_same_answers(kind, coding):
     assert_array_equal([float(leaf[6]) for leaf in leaves], alone.predict_proba(X)[:, 1])
 
 
-def test_figures_of_the_nodes():
+def test_columns_match_the_node_fields():
     model = fitted("decision-tree")
     forest = model._forest
     nodes = read(to_text(model, digits=None))
@@ -77,7 +77,7 @@ def test_digits():
         assert exact == set(model._forest.threshold[~model._forest.is_leaf])
 
 
-def test_depth_is_limited_on_demand():
+def test_max_depth():
     model = fitted("decision-tree")
     whole = read(to_text(model))
     shown = read(to_text(model, max_depth=1))
@@ -87,7 +87,7 @@ def test_depth_is_limited_on_demand():
     assert len(read(to_text(model, max_depth=0))) == 1
 
 
-def test_names():
+def test_feature_names():
     model = fitted("decision-tree")
     assert "x0 <= " in to_text(model)
     model.feature_names_in_ = np.array([f"column {i}" for i in range(6)], dtype=object)
@@ -97,12 +97,12 @@ def test_names():
     assert len(text.splitlines()) == len(to_text(model).splitlines())
 
 
-def test_lines_are_those_of_the_text():
+def test_lines_match_the_text():
     model = fitted("random-forest")
-    asked = {"max_depth": 3, "digits": 2, "feature_names": list("abcdef")}
-    assert "\n".join(text_lines(model, 2, **asked)) == to_text(model, 2, **asked)
+    options = {"max_depth": 3, "digits": 2, "feature_names": list("abcdef")}
+    assert "\n".join(text_lines(model, 2, **options)) == to_text(model, 2, **options)
     with pytest.raises(ValueError, match="tree must be"):
-        text_lines(model, 99)  # before the first line is asked for
+        text_lines(model, 99)  # before the first line is requested
 
 
 def test_extreme_shapes():
@@ -119,7 +119,7 @@ def test_extreme_shapes():
 
 
 @pytest.mark.parametrize("export", [to_text, to_dot])
-def test_memory_grows_with_the_nodes_of_a_long_path(export):
+def test_memory_is_linear_in_the_length_of_a_path(export):
     tree = chain(10_000)
     tracemalloc.start()
     try:
@@ -131,7 +131,7 @@ def test_memory_grows_with_the_nodes_of_a_long_path(export):
 
 
 @pytest.mark.parametrize("lines", [text_lines, dot_lines])
-def test_lines_take_little_memory(lines):
+def test_lines_are_not_held_in_memory(lines):
     tree = chain(2000)
     tracemalloc.start()
     try:

@@ -270,13 +270,11 @@ def test_random_data_to_predict_works_or_raises(cls, X):
 @fuzz(200)
 def test_corrupted_models_predict_or_raise(data):
     forest = PUExtraTreesClassifier(0.5, n_estimators=3, random_state=0).fit(GOOD_X, GOOD_Y)._forest
-    arrays = {
-        name: getattr(forest, name).copy() for name in ("offset", "feature", "threshold", "left")
-    }
+    arrays = {name: array.copy() for name, array in forest._arrays().items()}
     arrays["value"] = forest.w_p.copy()
     n_features = data.draw(st.just(2) | st.integers(-1, 9))
     for _ in range(data.draw(st.integers(1, 3))):
-        name = data.draw(st.sampled_from(sorted(arrays)))
+        name = data.draw(st.sampled_from(["offset", "feature", "threshold", "left", "value"]))
         array = arrays[name]
         how = data.draw(st.sampled_from(["cell", "cell", "cut", "repeat", "shuffle"]))
         if how == "cell" and array.size:
@@ -296,7 +294,9 @@ def test_corrupted_models_predict_or_raise(data):
         st.sampled_from([(_core.Predictor32, np.float32), (_core.Predictor64, np.float64)])
     )
     with np.errstate(over="ignore"):
-        predictor = attempt(lambda: pack(**arrays, n_features=n_features))
+        predictor = attempt(
+            lambda: pack(arrays["offset"], _core.NodeArrays(arrays), arrays["value"], n_features)
+        )
     if predictor is None:
         return
     X = np.tile(GOOD_X, (1, 1 + n_features // 2))[:, :n_features].astype(dtype)

@@ -1,4 +1,4 @@
-"""Model files: what is saved comes back the same, bit for bit."""
+"""Model files: a loaded model is identical to the saved one."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def test_a_loaded_model_is_the_same(estimator, voting, blobs, tmp_path):
     ],
     ids=["upu", "pn", "pn-small", "numpy", "sampled", "one-leaf"],
 )
-def test_parameters_of_all_kinds_come_back(params, blobs, tmp_path):
+def test_parameters_of_all_types_are_restored(params, blobs, tmp_path):
     X, labeled, _ = blobs
     model = small(PURandomForestClassifier, **params).fit(X, labeled)
     assert_same(model, through_file(model, tmp_path), X)
@@ -75,7 +75,7 @@ def test_weights_and_propensities(blobs, tmp_path):
     assert_same(model, through_file(model, tmp_path), X)
 
 
-def test_an_estimated_prior_keeps_what_it_rests_on(blobs, tmp_path):
+def test_prior_estimate_and_its_evidence_are_restored(blobs, tmp_path):
     X, labeled, _ = blobs
     model = small(PURandomForestClassifier, prior=None)
     with pytest.warns(PriorEstimatedWarning):
@@ -91,7 +91,7 @@ def test_an_estimated_prior_keeps_what_it_rests_on(blobs, tmp_path):
         assert_array_equal(evidence[name], value)
 
 
-def test_out_of_bag_answers_come_back(blobs, tmp_path):
+def test_out_of_bag_predictions_are_restored(blobs, tmp_path):
     X, labeled, _ = blobs
     model = small(PURandomForestClassifier, oob_score=True, n_estimators=20).fit(X, labeled)
     loaded = through_file(model, tmp_path)
@@ -103,7 +103,7 @@ def test_out_of_bag_answers_come_back(blobs, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:oob_risk_ is nan")
-def test_an_unknown_out_of_bag_risk_comes_back(blobs, tmp_path):
+def test_nan_out_of_bag_risk_is_restored(blobs, tmp_path):
     X, labeled, _ = blobs
     model = small(PUExtraTreesClassifier, oob_score=True, max_unlabeled=50).fit(X, labeled)
     loaded = through_file(model, tmp_path)
@@ -124,7 +124,7 @@ def test_an_unknown_out_of_bag_risk_comes_back(blobs, tmp_path):
     ],
     ids=lambda classes: str(classes.dtype),
 )
-def test_classes_keep_their_type(classes, blobs, tmp_path):
+def test_classes_keep_their_dtype(classes, blobs, tmp_path):
     X, labeled, _ = blobs
     model = small(PUDecisionTreeClassifier).fit(X, classes[labeled])
     loaded = through_file(model, tmp_path)
@@ -133,7 +133,7 @@ def test_classes_keep_their_type(classes, blobs, tmp_path):
     assert_array_equal(loaded.predict(X), model.predict(X))
 
 
-def test_names_of_features_come_back(blobs, tmp_path):
+def test_feature_names_are_restored(blobs, tmp_path):
     X, labeled, _ = blobs
     table = pd.DataFrame(X, columns=["länge", "b", "", "a name, with \0 and \n", "e", "f"])
     model = small(PUExtraTreesClassifier).fit(table, labeled)
@@ -173,7 +173,7 @@ def test_models_for_another_prior_and_single_trees_of_a_forest(risk, blobs, tmp_
         assert_same(model, through_file(model, tmp_path), X)
 
 
-# What can be done with a loaded model
+# Using a loaded model
 
 
 def test_more_trees_can_be_added(blobs, tmp_path):
@@ -191,7 +191,7 @@ def test_more_trees_can_be_added(blobs, tmp_path):
         loaded.set_params(loss="quadratic").fit(X[:-1], labeled[:-1])
 
 
-def test_parameters_can_be_set_and_the_model_fitted_anew(blobs, tmp_path):
+def test_loaded_models_can_be_changed_cloned_and_refitted(blobs, tmp_path):
     X, labeled, _ = blobs
     model = small(PURandomForestClassifier, min_samples_leaf=5).fit(X, labeled)
     loaded = through_file(model, tmp_path)
@@ -214,7 +214,7 @@ def test_loaded_models_can_be_pickled(blobs, tmp_path):
 # Files
 
 
-def test_the_same_model_is_the_same_file(blobs, tmp_path):
+def test_saving_is_deterministic(blobs, tmp_path):
     X, labeled, _ = blobs
     model = small(PURandomForestClassifier, oob_score=True, n_estimators=20).fit(X, labeled)
     first, second = tmp_path / "first.puf", tmp_path / "second.puf"
@@ -223,7 +223,7 @@ def test_the_same_model_is_the_same_file(blobs, tmp_path):
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_files_are_safetensors_that_say_what_they_hold(blobs, tmp_path):
+def test_files_are_valid_safetensors(blobs, tmp_path):
     X, labeled, _ = blobs
     model = small(PUExtraTreesClassifier).fit(X, labeled)
     path = tmp_path / "model.puf"
@@ -232,8 +232,8 @@ def test_files_are_safetensors_that_say_what_they_hold(blobs, tmp_path):
     content = path.read_bytes()
     with safe_open(path, "numpy") as file:
         assert save(arrays, metadata=file.metadata()) == content
-    for name in ("offset", "feature", "threshold", "left", "w_p", "w_u", "n_labeled"):
-        assert_array_equal(arrays[name], getattr(model._forest, name))
+    for name, array in model._forest._arrays().items():
+        assert_array_equal(arrays[name], array)
     length = int.from_bytes(content[:8], "little")
     header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["puforest"])
     assert header["format_version"] == 1
@@ -242,7 +242,7 @@ def test_files_are_safetensors_that_say_what_they_hold(blobs, tmp_path):
     assert header["model"]["rows"] == {"labeled": labeled.sum(), "unlabeled": sum(1 - labeled)}
 
 
-def test_the_trees_are_views_on_the_file_if_asked_for(blobs, tmp_path):
+def test_mmap_makes_the_trees_views_of_the_file(blobs, tmp_path):
     X, labeled, _ = blobs
     model = small(PUExtraTreesClassifier).fit(X, labeled)
     mapped = through_file(model, tmp_path, mmap=True)
@@ -258,7 +258,7 @@ def test_the_trees_are_views_on_the_file_if_asked_for(blobs, tmp_path):
 
 
 @pytest.mark.parametrize("mmap", [False, True])
-def test_a_model_survives_that_its_file_is_replaced(mmap, blobs, tmp_path):
+def test_replacing_the_file_does_not_change_a_loaded_model(mmap, blobs, tmp_path):
     X, labeled, _ = blobs
     path = tmp_path / "model.puf"
     old = small(PUExtraTreesClassifier).fit(X, labeled)
@@ -289,36 +289,36 @@ model.save(path + ".again")
 """
 
 
-def test_a_model_survives_that_its_file_is_changed_in_place(blobs, tmp_path):
+def test_changing_the_file_does_not_change_a_loaded_model(blobs, tmp_path):
     X, labeled, _ = blobs
     path = tmp_path / "model.puf"
     small(PUExtraTreesClassifier).fit(X, labeled).save(path)
     whole = path.read_bytes()
     np.save(tmp_path / "X.npy", X)
-    # A process of its own: SIGBUS would end it.
+    # In a separate process, because SIGBUS would kill it.
     command = [sys.executable, "-c", CHANGED_IN_PLACE, str(path), str(tmp_path / "X.npy")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run(command, check=True, env=environment)
     assert (tmp_path / "model.puf.again").read_bytes() == whole
 
 
-def test_sizes_are_checked_before_memory_is_taken(blobs, tmp_path):
+def test_sizes_are_checked_before_memory_is_allocated(blobs, tmp_path):
     X, labeled, _ = blobs
     path = tmp_path / "model.puf"
     small(PUExtraTreesClassifier).fit(X, labeled).save(path)
     with path.open("r+b") as file:
-        file.truncate(2**40)  # a hole: it takes no place on the disk
+        file.truncate(2**40)  # sparse: takes no disk space
     tracemalloc.start()
     try:
         for mmap in (False, True):
-            with pytest.raises(ValueError, match="bytes at its end belong to no array"):
+            with pytest.raises(ValueError, match="bytes belong to no array"):
                 load_model(path, mmap=mmap)
         assert tracemalloc.get_traced_memory()[1] < 2**20
     finally:
         tracemalloc.stop()
 
 
-def test_others_may_read_a_file_if_the_user_lets_them(blobs, tmp_path):
+def test_file_permissions_follow_the_umask(blobs, tmp_path):
     X, labeled, _ = blobs
     path = tmp_path / "model.puf"
     before = os.umask(0o022)
@@ -329,22 +329,24 @@ def test_others_may_read_a_file_if_the_user_lets_them(blobs, tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
-def test_mmap_is_true_or_false(blobs, tmp_path):
+def test_mmap_must_be_boolean(blobs, tmp_path):
     X, labeled, _ = blobs
     small(PUDecisionTreeClassifier).fit(X, labeled).save(tmp_path / "model.puf")
     with pytest.raises(TypeError, match="mmap must be True or False, got 'r'"):
         load_model(tmp_path / "model.puf", mmap="r")
 
 
-def test_names_that_are_no_text(blobs, tmp_path):
+def test_feature_names_that_are_not_valid_unicode(blobs, tmp_path):
     X, labeled, _ = blobs
     table = pd.DataFrame(X, columns=pd.Index(["a\ud800", *"bcdef"], dtype=object))
     model = small(PUDecisionTreeClassifier).fit(table, labeled)
-    with pytest.raises(ValueError, match=r"feature name 'a\\ud800' cannot be stored as UTF-8: ren"):
+    with pytest.raises(
+        ValueError, match=r"feature name 'a\\ud800' cannot be encoded as UTF-8: ren"
+    ):
         model.save(tmp_path / "model.puf")
 
 
-def test_folders_that_are_not_there(blobs, tmp_path):
+def test_missing_folders(blobs, tmp_path):
     X, labeled, _ = blobs
     model = small(PUDecisionTreeClassifier).fit(X, labeled)
     with pytest.raises(FileNotFoundError, match="nowhere"):
@@ -353,7 +355,7 @@ def test_folders_that_are_not_there(blobs, tmp_path):
         load_model(tmp_path / "nowhere.puf")
 
 
-# What cannot be stored
+# Unsupported objects
 
 
 def test_generators_are_stored_as_none(blobs, tmp_path):
@@ -382,7 +384,7 @@ def test_splitters_are_stored_as_none(blobs, tmp_path):
     assert_same(model, loaded, X)
 
 
-def test_only_fitted_models_of_puforest_can_be_saved(blobs, tmp_path):
+def test_only_fitted_puforest_models_can_be_saved(blobs, tmp_path):
     X, labeled, _ = blobs
     path = tmp_path / "model.puf"
     with pytest.raises(NotFittedError):
@@ -407,7 +409,7 @@ def test_only_fitted_models_of_puforest_can_be_saved(blobs, tmp_path):
         ({"random_state": -1}, "random_state must be None or from 0"),
     ],
 )
-def test_parameters_that_no_fit_takes_are_not_saved(params, message, blobs, tmp_path):
+def test_invalid_parameters_cannot_be_saved(params, message, blobs, tmp_path):
     X, labeled, _ = blobs
     model = small(PURandomForestClassifier).fit(X, labeled).set_params(**params)
     with pytest.raises(ValueError, match=f"Classifier cannot be saved: {message}"):
@@ -415,7 +417,7 @@ def test_parameters_that_no_fit_takes_are_not_saved(params, message, blobs, tmp_
     assert not (tmp_path / "model.puf").exists()
 
 
-def test_parameters_that_are_objects_are_not_saved(blobs, tmp_path):
+def test_parameters_that_are_objects_cannot_be_saved(blobs, tmp_path):
     X, labeled, _ = blobs
     model = small(PURandomForestClassifier).fit(X, labeled).set_params(max_depth=object)
     with pytest.raises(TypeError, match="max_depth=<class 'object'> cannot be saved"):
@@ -430,7 +432,7 @@ def test_parameters_that_are_objects_are_not_saved(blobs, tmp_path):
     ],
     ids=["longdouble", "wide"],
 )
-def test_classes_that_a_file_cannot_hold(classes, error, message, blobs, tmp_path):
+def test_unsupported_classes(classes, error, message, blobs, tmp_path):
     X, labeled, _ = blobs
     model = small(PUDecisionTreeClassifier).fit(X, classes[labeled])
     with pytest.raises(error, match=message):

@@ -1,28 +1,40 @@
-"""The page about model files: its code runs, and it names all that a file can hold."""
+"""docs/model-files.md: its code runs, and it lists everything that a file can contain."""
 
 import re
 from pathlib import Path
 
+import numpy as np
 from fuzz.model_files import originals, unpacked
+
+from puforest._model import NODE_FIELDS
+from puforest.io._container import DTYPES
 
 PAGE = (Path(__file__).parents[1] / "docs" / "model-files.md").read_text()
 
 
-def test_the_code_of_the_page_runs(tmp_path, monkeypatch):
+def test_the_code_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
     for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
         exec(code, names)
-    shares = [names["positive_share"](x) for x in names["X"][:50]]
-    assert shares == names["forest"].predict_proba(names["X"][:50])[:, 1].tolist()
-    # The same reader for the other way to vote.
+    predicted = [names["probability"](x) for x in names["X"][:50]]
+    assert predicted == names["forest"].predict_proba(names["X"][:50])[:, 1].tolist()
+    # The same reader with soft voting.
     soft = names["forest"].set_params(voting="soft", min_samples_leaf=20, max_depth=4)
     soft.fit(names["X_pu"], names["labeled"]).save("mushrooms.puf")
     exec(re.findall(r"```python\n(import json.*?)```", PAGE, re.DOTALL)[0], names)
     assert names["model"]["parameters"]["voting"] == "soft"
 
 
-def test_the_page_names_all_fields_and_arrays():
+def test_the_table_of_node_fields():
+    codes = {str(np.dtype(dtype)): code for code, dtype in DTYPES.items()}
+    for field in NODE_FIELDS:
+        in_leaves = "" if field.in_leaves is None else f"{field.in_leaves:g}"
+        row = f"| `{field.name}` | {codes[field.dtype]} | {in_leaves} | {field.meaning} |"
+        assert row.replace("|  |", "| |") in PAGE
+
+
+def test_all_fields_and_arrays_are_listed():
     for original in originals():
         header, arrays = unpacked(original.content)
         named = [*header, *header["model"], *(header["calibration"] or ())]

@@ -1,4 +1,4 @@
-"""Model files that are damaged or made up: each is refused, and the message says why."""
+"""Damaged and malicious model files are rejected with a message that names the problem."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from fuzz.model_files import packed, unpacked
 from safetensors.numpy import save
 
 from puforest import PUDecisionTreeClassifier, PURandomForestClassifier
+from puforest._model import NODE_FIELDS
 from puforest.calibration import PUCalibratedClassifier
 from puforest.io import load_model
 from puforest.prior import PriorEstimatedWarning
@@ -27,7 +28,7 @@ def content_of(model, folder):
 
 @pytest.fixture(scope="module")
 def forest(blobs, folder):
-    """A file with everything that a forest can have."""
+    """Return a file with all optional parts of a forest."""
     X, labeled, _ = blobs
     model = PURandomForestClassifier(n_estimators=20, oob_score=True, max_depth=5, random_state=0)
     with pytest.warns(PriorEstimatedWarning):
@@ -51,7 +52,7 @@ def calibrated(blobs, folder):
     return {m: content_of(model.set_params(method=m).fit(X, labeled), folder) for m in methods}
 
 
-def assert_refused(content, message, folder):
+def assert_rejected(content, message, folder):
     path = folder / "bad.puf"
     path.write_bytes(content)
     expected = f"{re.escape(str(path))} is not a puforest model: .*{message}"
@@ -60,10 +61,10 @@ def assert_refused(content, message, folder):
             load_model(path, mmap=mmap)
 
 
-def assert_refused_after(change, content, message, folder):
+def assert_rejected_after(change, content, message, folder):
     header, arrays = unpacked(content)
     change(header, arrays)
-    assert_refused(packed(header, arrays), message, folder)
+    assert_rejected(packed(header, arrays), message, folder)
 
 
 # The container
@@ -90,15 +91,15 @@ def about(entries):
         (b"", "shorter than 8 bytes"),
         (b"\x80\x04\x95", "shorter than 8 bytes"),
         (raw({}, length=2**63), "its header has 9223372036854775808 bytes, more than 1048576"),
-        (raw({}, length=2**20), "has 1048576 bytes, but the file only 16"),
+        (raw({}, length=2**20), "has 1048576 bytes, but the file has only 16"),
         (raw(b"[" * 5), "not a JSON object"),
         (raw(b'{"a"}'), "not JSON"),
         (raw(b'{"a": "\xff"}'), "not UTF-8"),
-        (raw(b'{"a": NaN}'), "has the number NaN"),
-        (raw(b'{"a": 1, "a": 1}'), "has a field twice"),
+        (raw(b'{"a": NaN}'), "contains NaN"),
+        (raw(b'{"a": 1, "a": 1}'), "has a duplicate field"),
         (raw(b'{"a": ' + b"[" * 200_000 + b"]" * 200_000 + b"}"), "nested too deeply"),
-        (raw({}), "does not say that it is one"),
-        (raw({"__metadata__": {"format": "pt"}}), "does not say that it is one"),
+        (raw({}), "no metadata 'puforest'"),
+        (raw({"__metadata__": {"format": "pt"}}), "no metadata 'puforest'"),
         (raw({"__metadata__": {"puforest": 1}}), "puforest is not a string"),
         (raw({"__metadata__": {"puforest": "{}", "a": ""}}), "unknown field 'a'"),
         (raw(about({"a": 1})), "array 'a' is not an object"),
@@ -110,29 +111,32 @@ def about(entries):
         (raw(about(entry(data_offsets=[0])), bytes(16)), "data_offsets is not a list of 2"),
         (raw(about(entry(data_offsets=[True, 17])), bytes(16)), "data_offsets is not a list of 2"),
         (raw(about(entry(data_offsets=[16, 0])), bytes(16)), "items in -16 bytes"),
-        (raw(about(entry(data_offsets=[16, 32])), bytes(32)), "not where the one before it ends"),
-        (raw(about(entry()), bytes(8)), "cut off"),
-        (raw(about(entry()), bytes(20)), "4 bytes at its end belong to no array"),
+        (
+            raw(about(entry(data_offsets=[16, 32])), bytes(32)),
+            "does not start where the previous one ends",
+        ),
+        (raw(about(entry()), bytes(8)), "truncated"),
+        (raw(about(entry()), bytes(20)), "the last 4 bytes belong to no array"),
     ],
     ids=lambda value: value if isinstance(value, str) else "file",
 )
-def test_containers(content, message, folder):
-    assert_refused(content, message, folder)
+def test_malformed_containers_are_rejected(content, message, folder):
+    assert_rejected(content, message, folder)
 
 
-def test_arrays_that_do_not_start_where_their_items_may(folder):
+def test_misaligned_arrays_are_rejected(folder):
     text = json.dumps(about(entry())).encode()
     text += b" " * (-len(text) % 8 + 4)
-    assert_refused(raw(text, bytes(16)), "multiple of its item size", folder)
+    assert_rejected(raw(text, bytes(16)), "not aligned to its item size", folder)
 
 
-def test_any_cut_file_is_refused(tree, folder):
+def test_every_truncated_file_is_rejected(tree, folder):
     for n in range(0, len(tree), 7):
-        assert_refused(tree[:n], "", folder)
-    assert_refused(tree + b"\0", "1 bytes at its end belong to no array", folder)
+        assert_rejected(tree[:n], "", folder)
+    assert_rejected(tree + b"\0", "the last 1 bytes belong to no array", folder)
 
 
-def test_what_is_no_file(folder):
+def test_directories_and_pipes_are_rejected(folder):
     with pytest.raises(ValueError, match="not a regular file"):
         load_model(folder)
     os.mkfifo(folder / "pipe")
@@ -140,16 +144,16 @@ def test_what_is_no_file(folder):
         load_model(folder / "pipe")
 
 
-def test_other_safetensors_files(folder):
-    assert_refused(save({"weight": np.zeros((2, 2))}), "does not say that it is one", folder)
+def test_other_safetensors_files_are_rejected(folder):
+    assert_rejected(save({"weight": np.zeros((2, 2))}), "no metadata 'puforest'", folder)
 
 
-def test_a_newer_format_says_to_update(tree, folder):
+def test_a_newer_format_asks_to_update(tree, folder):
     def newer(header, arrays):
         header["format_version"] = 2
 
     message = "version 2 of the format, and this puforest reads versions up to 1: update puforest"
-    assert_refused_after(newer, tree, message, folder)
+    assert_rejected_after(newer, tree, message, folder)
 
 
 # The header
@@ -158,20 +162,20 @@ def test_a_newer_format_says_to_update(tree, folder):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("format_version", "1", "format_version is '1', not a whole number"),
-        ("format_version", True, "format_version is True, not a whole number"),
-        ("format_version", 0, "format_version is 0, not a whole number"),
+        ("format_version", "1", "format_version is '1', not an integer"),
+        ("format_version", True, "format_version is True, not an integer"),
+        ("format_version", 0, "format_version is 0, not an integer"),
         ("puforest_version", None, "puforest_version is not a string"),
         ("more", 1, "unknown field 'more'"),
         ("model", [], "model is not an object"),
         ("model.more", 1, "unknown field 'more'"),
         ("model.class", "os.system", "class is 'os.system', not one of"),
         ("model.class", "PUDecisionTreeClassifier", "parameters has the unknown field"),
-        ("model.n_features", 0, "n_features is 0, not a whole number from 1"),
-        ("model.n_features", 10**9, "n_features is 1000000000, not a whole number"),
+        ("model.n_features", 0, "n_features is 0, not an integer from 1"),
+        ("model.n_features", 10**9, "n_features is 1000000000, not an integer"),
         ("model.n_features", 10**400, "n_features is a huge number"),
-        ("model.n_features", 6.0, "n_features is 6.0, not a whole number"),
-        ("model.n_features", 7, "feature_names_end is not one number a feature"),
+        ("model.n_features", 6.0, "n_features is 6.0, not an integer"),
+        ("model.n_features", 7, "does not have one number per feature"),
         ("model.n_features", 2, "beyond the 2 of X"),
         ("model.prior", 0.9, "w_p of a root is not 0.9"),
         ("model.prior", 1.0, "prior is 1.0, not a number"),
@@ -183,26 +187,30 @@ def test_a_newer_format_says_to_update(tree, folder):
         ("model.grown_for.prior", 0.4, "unknown field 'prior'"),
         ("model.masses.labeled_u", -0.1, "labeled_u is -0.1, not a number from 0 to 1"),
         ("model.masses.unlabeled_u", 2, "unlabeled_u is 2, not a number from 0 to 1"),
-        ("model.rows.labeled", -1, "labeled is -1, not a whole number"),
+        ("model.rows.labeled", -1, "labeled is -1, not an integer"),
         ("model.rows.more", 1, "unknown field 'more'"),
         ("model.sampling.seed", -1, "seed is -1"),
         ("model.sampling.bootstrap", 1, "bootstrap must be True or False"),
         ("model.sampling.more", 1, "unknown field 'more'"),
         ("model.out_of_bag.risk", "0", "risk is '0', not a number"),
         ("model.out_of_bag", None, "unknown array 'oob_decision_function'"),
-        ("model.classes.dtype", "O", "unknown type 'O'"),
+        ("model.classes.dtype", "O", "unknown dtype 'O'"),
         ("model.classes.dtype", "U9999", "not strings"),
-        ("model.classes.dtype", "bool", "classes are not of type bool"),
+        ("model.classes.dtype", "bool", "classes are not of dtype bool"),
         ("model.classes.values", [0, 1, 2], "not a list of two"),
-        ("model.classes.values", [1, 1], "not two, in ascending order"),
-        ("model.classes.values", [1, 0], "not two, in ascending order"),
-        ("model.classes.values", [0, 1.5], "classes are not of type int64"),
-        ("model.classes.values", [0, 2**63], "classes are not of type int64"),
-        ("model.classes.values", [0, True], "classes are not of type int64"),
+        ("model.classes.values", [1, 1], "not two values in ascending order"),
+        ("model.classes.values", [1, 0], "not two values in ascending order"),
+        ("model.classes.values", [0, 1.5], "classes are not of dtype int64"),
+        ("model.classes.values", [0, 2**63], "classes are not of dtype int64"),
+        ("model.classes.values", [0, True], "classes are not of dtype int64"),
         ("model.classes", {"dtype": "U2", "values": ["a", "bcd"]}, "longer than 2 characters"),
         ("model.classes", {"dtype": "U2000", "values": ["a", "b"]}, "longer than 1024 characters"),
-        ("model.classes", {"dtype": "U2", "values": ["a", "a\0"]}, "not two, in ascending order"),
-        ("model.classes", {"dtype": "float16", "values": [0.1, 1.0]}, "not of type float16"),
+        (
+            "model.classes",
+            {"dtype": "U2", "values": ["a", "a\0"]},
+            "not two values in ascending order",
+        ),
+        ("model.classes", {"dtype": "float16", "values": [0.1, 1.0]}, "not of dtype float16"),
         ("model.classes", {"dtype": "object", "values": [0, 1]}, "not strings"),
         ("model.prior_estimate", 1, "prior_estimate is not an object"),
         ("model.prior_estimate", None, "unknown array 'evidence"),
@@ -226,7 +234,7 @@ def test_a_newer_format_says_to_update(tree, folder):
         ("calibration", {}, "calibration has no 'estimator'"),
     ],
 )
-def test_headers(field, value, message, forest, folder):
+def test_invalid_headers_are_rejected(field, value, message, forest, folder):
     *path, last = field.split(".")
 
     def change(header, arrays):
@@ -236,7 +244,7 @@ def test_headers(field, value, message, forest, folder):
             header = header[key]
         header[last] = value
 
-    assert_refused_after(change, forest, message, folder)
+    assert_rejected_after(change, forest, message, folder)
 
 
 def fields_of(header, prefix=()):
@@ -246,7 +254,7 @@ def fields_of(header, prefix=()):
             yield from fields_of(value, (*prefix, key))
 
 
-def test_no_field_can_be_left_out(forest, calibrated, folder):
+def test_every_field_is_required(forest, calibrated, folder):
     for content in (forest, calibrated["sigmoid"]):
         for *path, last in fields_of(unpacked(content)[0]):
 
@@ -255,18 +263,18 @@ def test_no_field_can_be_left_out(forest, calibrated, folder):
                     header = header[key]
                 del header[last]
 
-            assert_refused_after(remove, content, "", folder)
+            assert_rejected_after(remove, content, "", folder)
 
 
-def test_no_array_can_be_left_out_or_added(forest, calibrated, folder):
+def test_every_array_is_required_and_others_are_rejected(forest, calibrated, folder):
     for content in (forest, calibrated["isotonic"]):
         for name in unpacked(content)[1]:
-            assert_refused_after(lambda header, arrays, n=name: arrays.pop(n), content, "", folder)
+            assert_rejected_after(lambda header, arrays, n=name: arrays.pop(n), content, "", folder)
 
         def add(header, arrays):
             arrays["more"] = np.zeros(1)
 
-        assert_refused_after(add, content, "unknown array 'more'", folder)
+        assert_rejected_after(add, content, "unknown array 'more'", folder)
 
 
 # The arrays
@@ -294,16 +302,15 @@ def size(arrays, at):
 
 
 def two_parents(header, arrays):
-    """A node takes the children of another one."""
+    """Give a node the children of another one."""
     left = arrays["left"]
     a, b = np.flatnonzero(arrays["feature"] >= 0)[1:3]
     left[a] = left[b]
 
 
 def one_more_leaf(header, arrays):
-    nodes = ("feature", "threshold", "left", "w_p", "w_u", "n_labeled", "n_unlabeled")
     last = leaf(arrays)
-    arrays |= {name: np.append(arrays[name], arrays[name][last]) for name in nodes}
+    arrays |= {f.name: np.append(arrays[f.name], arrays[f.name][last]) for f in NODE_FIELDS}
     arrays["offset"][-1] += 1
 
 
@@ -313,32 +320,32 @@ def one_more_leaf(header, arrays):
         (set_items("offset", 0, 1), "offset does not go from 0"),
         (set_items("offset", -1, 10**15), "offset does not go from 0"),
         (lambda h, a: a.update(offset=a["offset"][[0]]), "it has no tree"),
-        (lambda h, a: a.update(offset=a["offset"][[0, 1, 1, -1]]), "offset does not ascend"),
+        (lambda h, a: a.update(offset=a["offset"][[0, 1, 1, -1]]), "offset is not ascending"),
         (one_more_leaf, "nodes and their children do not add up"),
-        (set_items("offset", 2, -(2**63)), "offset does not ascend"),
-        (set_items("feature", inner, -2), "feature has a number below -1"),
+        (set_items("offset", 2, -(2**63)), "offset is not ascending"),
+        (set_items("feature", inner, -2), "feature has a value below -1"),
         (set_items("feature", inner, 6), "beyond the 6 of X"),
-        (set_items("feature", inner, -1), "a leaf has children"),
-        (set_items("feature", leaf, 0), "children do not stand behind their parents"),
-        (set_items("left", leaf, 3), "a leaf has children"),
-        (set_items("left", inner, 0), "children do not stand behind their parents"),
-        (set_items("left", inner, lambda a, i: i), "children do not stand behind their parents"),
-        (set_items("left", inner, -(2**31)), "children do not stand behind their parents"),
+        (set_items("feature", inner, -1), "threshold of a leaf is not 0"),
+        (set_items("feature", leaf, 0), "children do not come after their parents"),
+        (set_items("left", leaf, 3), "left of a leaf is not -1"),
+        (set_items("left", inner, 0), "children do not come after their parents"),
+        (set_items("left", inner, lambda a, i: i), "children do not come after their parents"),
+        (set_items("left", inner, -(2**31)), "children do not come after their parents"),
         (set_items("left", inner, size), "children are outside their tree"),
         (set_items("left", inner, 2**31 - 1), "children are outside their tree"),
-        (two_parents, "a node has no parent, and another one two"),
+        (two_parents, "a node has no parent, and another one has two"),
         (set_items("threshold", inner, np.nan), "a threshold is not finite"),
         (set_items("threshold", inner, np.inf), "a threshold is not finite"),
-        (set_items("threshold", leaf, 1.0), "a leaf has a threshold"),
-        (set_items("w_p", leaf, np.nan), "w_p is not a share"),
-        (set_items("w_p", leaf, -1e-9), "w_p is not a share"),
-        (set_items("w_u", leaf, np.inf), "w_u is not a share"),
+        (set_items("threshold", leaf, 1.0), "threshold of a leaf is not 0"),
+        (set_items("w_p", leaf, np.nan), "w_p is negative or not a number"),
+        (set_items("w_p", leaf, -1e-9), "w_p is negative"),
+        (set_items("w_u", leaf, np.inf), "w_u is not between 0 and 1"),
         (set_items("w_u", 0, 0.5), "w_u of a root is not 1"),
         (set_items("w_u", leaf, 0.9), "w_u of children does not add up"),
         (set_items("n_labeled", leaf, -1), "n_labeled is negative"),
         (set_items("n_unlabeled", leaf, 2**31 - 1), "n_unlabeled of children does not add up"),
         (lambda h, a: a.update(w_p=a["w_p"][:-1].copy()), "'w_p' and 'feature' differ in length"),
-        (lambda h, a: a.update(left=a["left"].astype("i8")), "'left' is not of type int32"),
+        (lambda h, a: a.update(left=a["left"].astype("i8")), "'left' is not of dtype int32"),
         (lambda h, a: a.update(feature=a["feature"][:0]), "differ in length"),
         (set_items("oob_decision_function", 3, 1.5), "not between -1 and 1"),
         (
@@ -346,10 +353,10 @@ def one_more_leaf(header, arrays):
             "'oob_decision_function' is not of type float64",
         ),
         (set_items("feature_names", 2, 255), "feature_names is not UTF-8"),
-        (set_items("feature_names_end", 2, 9), "feature_names_end does not ascend"),
-        (set_items("feature_names_end", 0, -1), "feature_names_end is outside the names"),
-        (set_items("feature_names_end", -1, 7), "feature_names_end is outside the names"),
-        (lambda h, a: a.pop("feature_names"), "do not go together"),
+        (set_items("feature_names_end", 2, 9), "feature_names_end is not ascending"),
+        (set_items("feature_names_end", 0, -1), "feature_names_end is outside feature_names"),
+        (set_items("feature_names_end", -1, 7), "feature_names_end is outside feature_names"),
+        (lambda h, a: a.pop("feature_names"), "feature_names_end do not match"),
         (
             lambda h, a: a.update({"evidence.quotient": np.zeros(3, dtype="i4")}),
             "'evidence.quotient' is not of type float64",
@@ -361,11 +368,11 @@ def one_more_leaf(header, arrays):
         (set_items("evidence.thresholds", 1, -1.0), "thresholds of the evidence do not ascend"),
     ],
 )
-def test_arrays(change, message, forest, folder):
-    assert_refused_after(change, forest, message, folder)
+def test_invalid_arrays_are_rejected(change, message, forest, folder):
+    assert_rejected_after(change, forest, message, folder)
 
 
-def test_a_tree_is_one_and_has_seen_the_rows_of_its_root(tree, forest, folder):
+def test_a_tree_file_has_one_tree_with_consistent_row_counts(tree, forest, folder):
     def other_rows(header, arrays):
         header["model"]["rows"]["labeled"] += 1
 
@@ -375,8 +382,8 @@ def test_a_tree_is_one_and_has_seen_the_rows_of_its_root(tree, forest, folder):
         arrays.update(others)
         header["model"]["prior"] = unpacked(forest)[0]["model"]["prior"]
 
-    assert_refused_after(other_rows, tree, "rows are not those of the root", folder)
-    assert_refused_after(many_trees, tree, "PUDecisionTreeClassifier has one tree", folder)
+    assert_rejected_after(other_rows, tree, "rows are not those of the root", folder)
+    assert_rejected_after(many_trees, tree, "PUDecisionTreeClassifier has one tree", folder)
 
 
 @pytest.mark.parametrize(
@@ -399,8 +406,8 @@ def test_a_tree_is_one_and_has_seen_the_rows_of_its_root(tree, forest, folder):
         ("isotonic", set_items("calibrator_probabilities", 0, 0.99), "do not ascend"),
     ],
 )
-def test_calibrations(method, change, message, calibrated, folder):
+def test_invalid_calibrations_are_rejected(method, change, message, calibrated, folder):
     def change_calibration(header, arrays):
         change(header["calibration"], arrays)
 
-    assert_refused_after(change_calibration, calibrated[method], message, folder)
+    assert_rejected_after(change_calibration, calibrated[method], message, folder)

@@ -44,7 +44,7 @@ def skops_models(X, labeled):
         yield PUCalibratedClassifier(tree, method=method).fit(X, labeled)
 
 
-def test_skops_needs_to_be_told_of_our_types_and_no_others(blobs):
+def test_trusted_types_are_those_that_skops_asks_for(blobs):
     X, labeled, _ = blobs
     asked = set()
     for model in skops_models(X, labeled):

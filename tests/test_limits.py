@@ -200,14 +200,11 @@ def test_interrupted_fits_stop_and_keep_the_previous_one(name):
 def chain_predictor(depth, n_trees):
     node = np.arange(2 * depth + 1)
     inner = (node % 2 == 0) & (node < 2 * depth)
-    return _core.Predictor64(
-        np.arange(n_trees + 1) * len(node),
-        np.tile(np.where(inner, 0, -1).astype(np.int32), n_trees),
-        np.zeros(n_trees * len(node)),
-        np.tile(np.where(inner, node + 1, -1).astype(np.int32), n_trees),
-        np.tile((node == 2 * depth).astype(float), n_trees),
-        1,
-    )
+    nodes = {f.name: np.zeros(n_trees * len(node), dtype=f.dtype) for f in _core.node_fields()}
+    nodes["feature"] = np.tile(np.where(inner, 0, -1).astype(np.int32), n_trees)
+    nodes["left"] = np.tile(np.where(inner, node + 1, -1).astype(np.int32), n_trees)
+    value = np.tile((node == 2 * depth).astype(float), n_trees)
+    return _core.Predictor64(np.arange(n_trees + 1) * len(node), _core.NodeArrays(nodes), value, 1)
 
 
 def interrupted_prediction(depth, n_trees, n_rows):

@@ -1,4 +1,4 @@
-"""The fitted forest: answers, views, importances, other priors."""
+"""The fitted forest: predictions, node fields, views, importances, other priors."""
 
 import pickle
 
@@ -13,7 +13,7 @@ from puforest import (
     PURandomForestClassifier,
     _core,
 )
-from puforest._model import Forest
+from puforest._model import NODE_FIELDS, Forest
 from puforest.datasets import make_pu
 from puforest.risk import minimum_risk
 
@@ -24,14 +24,14 @@ def forest(blobs):
     return PUExtraTreesClassifier(0.4, n_estimators=12, random_state=0).fit(X, labeled)
 
 
-def test_answers_agree_with_each_other(forest, blobs):
+def test_prediction_methods_are_consistent(forest, blobs):
     X, *_ = blobs
     proba, decision = forest.predict_proba(X), forest.decision_function(X)
     assert_allclose(proba.sum(axis=1), 1)
     assert proba.min() >= 0
     assert_allclose(decision, 2 * proba[:, 1] - 1)
     assert_array_equal(forest.predict(X), proba.argmax(axis=1))
-    assert (decision == 0).any(), "no tie among the votes to be told apart"
+    assert (decision == 0).any(), "no ties to test"
     assert_array_equal(forest.predict(X)[decision == 0], 0)
 
 
@@ -46,7 +46,7 @@ def test_labels_keep_their_coding(coding, blobs):
 
 
 @pytest.mark.parametrize("words", [("positive", "unlabeled"), ("P", "U"), ("bad", "unknown")])
-def test_words_that_would_swap_the_classes_are_refused(words, blobs):
+def test_labels_that_would_swap_the_classes_are_rejected(words, blobs):
     X, labeled, _ = blobs
     with pytest.raises(ValueError, match=f"{words[1]}.*would mean labeled: pass y as numbers"):
         PUDecisionTreeClassifier(0.4).fit(X, np.array(words)[1 - labeled])
@@ -98,7 +98,7 @@ def test_importances_are_risk_reductions(blobs):
         normalized[f.feature[i]] += (node - left - right) / f.w_u[i]
     assert_allclose(tree.feature_importances_, plain)
     assert_allclose(tree.normalized_feature_importances_, normalized)
-    # uPU adds up: the reductions of all splits are the risk of the root less that of the leaves.
+    # uPU is additive: the reductions add up to the risk of the root minus that of the leaves.
     upu = PUDecisionTreeClassifier(0.4, risk="upu", loss="savage").fit(X, labeled)
     f = upu._forest
     risks = minimum_risk(f.w_p, f.w_u, risk="upu", loss="savage")
@@ -106,7 +106,7 @@ def test_importances_are_risk_reductions(blobs):
     assert plain[:3].min() > plain[3:].max()
 
 
-def test_infinite_reductions_are_counted_and_left_out(blobs):
+def test_infinite_reductions_are_counted_separately(blobs):
     X, labeled, _ = blobs
     model = PUDecisionTreeClassifier(0.4, risk="upu", loss="logistic").fit(X, labeled)
     assert model.infinite_reductions_.sum() > 0
@@ -122,7 +122,7 @@ def test_infinite_reductions_are_counted_and_left_out(blobs):
 @pytest.mark.parametrize("voting", ["hard", "soft"])
 @pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
 def test_another_prior(risk, voting, scenario, blobs):
-    """The same trees, their leaves labeled under the other prior: computed here from counts."""
+    """The same trees with the leaf values of the other prior, computed here from counts."""
     X, labeled, _ = blobs
     model = PUExtraTreesClassifier(
         0.4, risk=risk, voting=voting, scenario=scenario, n_estimators=5, random_state=0,
@@ -141,8 +141,8 @@ def test_another_prior(risk, voting, scenario, blobs):
             "case-control": u / n_u,
             "single-training-set": (p + u) / len(X),
         }["pn" if risk == "pn" else scenario]
-        share = np.where(w_u > 0, w_p / np.where(w_u > 0, w_u, 1), np.inf)
-        expected.append(share > 0.5 if voting == "hard" else np.clip(share, 0, 1))
+        ratio = np.where(w_u > 0, w_p / np.where(w_u > 0, w_u, 1), np.inf)
+        expected.append(ratio > 0.5 if voting == "hard" else np.clip(ratio, 0, 1))
     assert_allclose(other.predict_proba(X)[:, 1], np.mean(expected, axis=0), atol=1e-12)
     assert other.prior_ == other.prior == 0.7
     assert model.prior_ == 0.4
@@ -151,7 +151,7 @@ def test_another_prior(risk, voting, scenario, blobs):
     assert np.isfinite(other.feature_importances_).all()
 
 
-def test_another_prior_must_be_possible(blobs):
+def test_impossible_priors_are_rejected(blobs):
     X, labeled, _ = blobs
     model = PUDecisionTreeClassifier(0.4, scenario="single-training-set").fit(X, labeled)
     with pytest.raises(ValueError, match=r"prior=0.01 is impossible"):
@@ -206,7 +206,7 @@ def test_out_of_bag_risk_estimates_the_error_rate(scenario, risk):
     assert model.oob_risk_ == pytest.approx(1 - model.score(cloud(y), y), abs=0.02)
 
 
-def test_out_of_bag_of_rows_never_held_out(blobs):
+def test_rows_that_are_never_out_of_bag(blobs):
     X, labeled, _ = blobs
     model = PUExtraTreesClassifier(0.4, n_estimators=50, max_unlabeled=0.5, oob_score=True)
     with pytest.warns(UserWarning, match="oob_risk_ is nan: no tree leaves out rows of both"):
@@ -225,7 +225,7 @@ def test_out_of_bag_of_rows_never_held_out(blobs):
 
 
 def test_weighted_out_of_bag_risk(blobs):
-    """Unlabeled rows that weigh nothing to speak of: what is left is the mean over the rest."""
+    """Rows with negligible weights do not contribute to the risk."""
     X, labeled, _ = blobs
     weight = np.where(X[:, 5] > 0, 1.0, 1e-9)
     model = PURandomForestClassifier(0.4, n_estimators=60, oob_score=True, random_state=0)
@@ -248,18 +248,44 @@ def test_model_is_immutable_and_versioned(forest):
 
 
 def test_bytes_per_node(forest):
-    """Forty bytes a node, whatever else a model holds."""
     f = forest._forest
-    assert sum(a.nbytes for n, a in f._arrays().items() if n != "offset") == 40 * len(f.feature)
+    assert sum(array.nbytes for array in f._nodes().values()) == 40 * len(f.feature)
 
 
-def test_core_refuses_wrong_shapes(forest, blobs):
+def test_node_fields_describe_the_arrays(forest):
+    f = forest._forest
+    inner = np.flatnonzero(~f.is_leaf)
+    left = f.left_children()[inner]
+    assert len({field.name for field in NODE_FIELDS}) == len(NODE_FIELDS)
+    for field in NODE_FIELDS:
+        array = getattr(f, field.name)
+        assert array.dtype == field.dtype
+        assert len(array) == f.offset[-1]
+        assert field.meaning
+        if field.in_leaves is None:
+            assert_allclose(array[inner], array[left] + array[left + 1])
+        else:
+            assert_array_equal(array[f.is_leaf], field.in_leaves)
+
+
+@pytest.mark.parametrize("name", [field.name for field in NODE_FIELDS])
+def test_invalid_node_fields_are_rejected(name, forest):
+    f = forest._forest
+    for wrong in (np.zeros(3, dtype=np.int8), np.zeros((3, 2)), None):
+        with pytest.raises(TypeError, match=f"{name} is not a contiguous array of"):
+            Forest(n_features=6, offset=f.offset, **f._nodes() | {name: wrong})
+    others = {other: array for other, array in f._nodes().items() if other != name}
+    with pytest.raises(TypeError, match=f"{name} is not a contiguous array of"):
+        Forest(n_features=6, offset=f.offset, **others)
+
+
+def test_core_rejects_invalid_shapes(forest, blobs):
     X, *_ = blobs
     predictor = forest._forest.predictor("hard", X.dtype)
     with pytest.raises(ValueError, match="X has 3 features, but 6 were expected"):
         predictor.mean(X[:, :3].copy(), 1)
     rows = _core.TrainingRows(np.arange(5, dtype=np.uint32), 2, np.ones(1), np.ones(5))
-    with pytest.raises(ValueError, match="weights must match"):
+    with pytest.raises(ValueError, match="weights must have one value per row"):
         _core.train(X, rows, _core.TrainParams())
     rows = _core.TrainingRows(np.array([0, 10**6], dtype=np.uint32), 1)
     with pytest.raises(ValueError, match="outside X"):

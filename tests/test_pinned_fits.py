@@ -45,6 +45,7 @@ PINNED = {
     ),
 }
 
+# Part of the pinned digests: fields added later are not.
 ARRAYS = ("offset", "feature", "threshold", "left", "w_p", "w_u", "n_labeled", "n_unlabeled")
 
 

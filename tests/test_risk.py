@@ -1,4 +1,4 @@
-"""The formulas, and the theorem and propositions of the paper."""
+"""The formulas of the risks, and the theorem and propositions of the paper."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ GRID = np.concatenate([np.linspace(-30, 30, 240001), [-700.0, 700.0]])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("risk", RISKS)
 def test_closed_form_is_the_minimum_over_v(loss, risk):
-    """Propositions 1, 2 and 5: R* against all scores; it is -inf where the risk has no floor."""
+    """Propositions 1, 2 and 5: R* is the minimum over scores, or -inf if there is none."""
     for w_p, w_u in MASSES:
         if w_p == w_u == 0 or (risk == "pn" and w_p > w_u):
             continue
@@ -38,7 +38,7 @@ def test_closed_form_is_the_minimum_over_v(loss, risk):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("risk", RISKS)
-def test_formulas_equal_those_of_the_oracle(loss, risk):
+def test_formulas_match_the_oracle(loss, risk):
     for w_p, w_u in MASSES:
         expected = oracle_minimum(w_p, w_u, risk, loss)
         assert_allclose(minimum_risk(w_p, w_u, risk=risk, loss=loss), expected, rtol=1e-14)
@@ -144,7 +144,7 @@ def test_pn_tree_has_the_impurity_path_of_scikit_learn(loss, criterion, blobs):
             risk[left] + risk[left + 1], impurity[their_left] + impurity[their_right], atol=1e-12
         )
         compared += 1
-        # Equally good splits may be told apart differently: then the paths part.
+        # Ties between splits may be broken differently; then the paths diverge.
         if forest.feature[i] == theirs.feature[j]:
             assert_allclose(forest.threshold[i], theirs.threshold[j], rtol=1e-6)
             todo += [(left, their_left), (left + 1, their_right)]
@@ -152,7 +152,7 @@ def test_pn_tree_has_the_impurity_path_of_scikit_learn(loss, criterion, blobs):
 
 
 def test_margins_of_the_losses():
-    """The definitions at a few margins, worked out by hand."""
+    """The definitions at a few margins, computed by hand."""
     expected = {
         "quadratic": [9, 1, 0],
         "logistic": [np.log(1 + np.e**2), np.log(2), np.log(1 + 1 / np.e)],
@@ -185,7 +185,7 @@ def test_classification_risk_is_the_error_rate_on_known_labels():
 
 
 @pytest.mark.parametrize("function", [minimum_risk, lambda p, u, **k: node_risk(1, p, u, **k)])
-def test_unknown_names_are_named(function):
+def test_unknown_risks_and_losses_are_rejected(function):
     with pytest.raises(ValueError, match=r"risk must be one of .* got 'pu'"):
         function(0.1, 0.2, risk="pu")
     with pytest.raises(ValueError, match=r"loss must be one of .* got 'squared'"):

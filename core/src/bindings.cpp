@@ -1,8 +1,9 @@
-// The Python module: arrays in, arrays out. The only file that knows Python.
+// The Python module: arrays in, arrays out. The only file that depends on Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <limits>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "puforest/kernels.hpp"
@@ -23,13 +25,14 @@ namespace puforest {
 namespace {
 
 template <class T>
-using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using In = nb::ndarray<nb::numpy, const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class Real>
 using In2 = nb::ndarray<const Real, nb::ndim<2>, nb::device::cpu>;
 template <class T>
 using Out = nb::ndarray<nb::numpy, T>;
 using Progress = std::optional<nb::typed<nb::callable, void(std::size_t, std::size_t)>>;
 using Arrays = nb::typed<nb::dict, nb::str, nb::any>;
+using NodeArrays = NodeFields<In>;
 
 template <class Real>
 Matrix<Real> view(const In2<Real>& x) {
@@ -42,7 +45,7 @@ std::span<const T> view(const In<T>& array) {
     return {array.data(), array.shape(0)};
 }
 
-// An array that owns what it shows.
+// A NumPy array that owns its values.
 template <class T>
 Out<T> own(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
     auto kept = std::make_unique<std::vector<T>>(std::move(values));
@@ -53,7 +56,7 @@ Out<T> own(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
     return Out<T>(data, shape, owner);
 }
 
-// Runs on the calling thread, which has released the GIL: takes it, lets Ctrl-C raise, and
+// Runs on the calling thread, which has released the GIL: reacquires it, raises on Ctrl-C and
 // reports progress.
 Poll polling(const Progress& progress) {
     return [&progress](std::size_t done, std::size_t total) {
@@ -63,7 +66,7 @@ Poll polling(const Progress& progress) {
     };
 }
 
-// Which rows, in which order, and their weights by position in that order.
+// Training rows of X in order, labeled rows first, and their weights by position in that order.
 struct TrainingRows {
     In<Row> order;
     std::uint32_t n_labeled;
@@ -73,23 +76,48 @@ struct TrainingRows {
     RowWeights weights() const {
         if (!sample) return {};
         if (!positive || positive->shape(0) != n_labeled || sample->shape(0) != order.shape(0)) {
-            throw std::invalid_argument("weights must match the rows they belong to");
+            throw std::invalid_argument("weights must have one value per row");
         }
         return {positive->data(), sample->data()};
     }
 };
 
-// One array for all trees out of one vector a tree.
 template <class T>
-Out<T> concatenate(const std::vector<Tree>& trees, std::vector<T> Tree::* field) {
-    std::size_t n = 0;
-    for (const Tree& tree : trees) n += (tree.*field).size();
-    std::vector<T> all;
-    all.reserve(n);
-    for (const Tree& tree : trees) {
-        all.insert(all.end(), (tree.*field).begin(), (tree.*field).end());
-    }
-    return own(std::move(all), {n});
+std::string dtype_name() {
+    const char* const kind = std::is_floating_point_v<T> ? "float"
+                             : std::is_signed_v<T>       ? "int"
+                                                         : "uint";
+    return kind + std::to_string(8 * sizeof(T));
+}
+
+// A row of the table of node fields.
+struct FieldDescription {
+    std::string name;
+    std::string dtype;
+    std::optional<double> in_leaves;
+    std::string meaning;
+};
+
+std::vector<FieldDescription> node_fields() {
+    std::vector<FieldDescription> fields;
+    for_each_node_field([&]<class T>(const NodeField<T>& field, auto) {
+        fields.push_back({field.name, dtype_name<T>(), field.in_leaves, field.meaning});
+    });
+    return fields;
+}
+
+NodeArrays node_arrays(const Arrays& arrays) {
+    NodeArrays nodes;
+    for_each_node_field([&]<class T>(const NodeField<T>& field, auto get) {
+        const nb::object array =
+            arrays.contains(field.name) ? nb::object(arrays[field.name]) : nb::none();
+        if (!nb::try_cast(array, get(nodes), false)) {
+            throw nb::type_error(
+                (std::string(field.name) + " is not a contiguous array of " + dtype_name<T>())
+                    .c_str());
+        }
+    });
+    return nodes;
 }
 
 template <class Real>
@@ -104,22 +132,24 @@ Arrays train_forest(const In2<Real>& x, const TrainingRows& rows, const TrainPar
     }
     std::vector<std::int64_t> offset{0};
     for (const Tree& tree : trees) offset.push_back(offset.back() + tree.size());
+    const auto n_nodes = static_cast<std::size_t>(offset.back());
     const std::size_t n_offsets = offset.size();
     Arrays result;
     result["offset"] = own(std::move(offset), {n_offsets});
-    result["feature"] = concatenate(trees, &Tree::feature);
-    result["threshold"] = concatenate(trees, &Tree::threshold);
-    result["left"] = concatenate(trees, &Tree::left);
-    result["w_p"] = concatenate(trees, &Tree::w_p);
-    result["w_u"] = concatenate(trees, &Tree::w_u);
-    result["n_labeled"] = concatenate(trees, &Tree::n_labeled);
-    result["n_unlabeled"] = concatenate(trees, &Tree::n_unlabeled);
+    for_each_node_field([&]<class T>(const NodeField<T>& field, auto get) {
+        std::vector<T> all;
+        all.reserve(n_nodes);
+        for (const Tree& tree : trees) {
+            all.insert(all.end(), get(tree).begin(), get(tree).end());
+        }
+        result[field.name] = own(std::move(all), {n_nodes});
+    });
     return result;
 }
 
-// Fill `answers` by `fill(data, poll)`, without the GIL, for an X of the right width.
+// Check the width of X and call fill(data, poll) without the GIL.
 template <class T, class Real, class Fill>
-void answer(const Predictor<Real>& self, const In2<Real>& x, std::vector<T>& answers, Fill&& fill) {
+void predict(const Predictor<Real>& self, const In2<Real>& x, std::vector<T>& out, Fill&& fill) {
     if (x.shape(1) != self.n_features()) {
         throw std::invalid_argument("X has " + std::to_string(x.shape(1)) + " features, but " +
                                     std::to_string(self.n_features()) + " were expected");
@@ -127,14 +157,14 @@ void answer(const Predictor<Real>& self, const In2<Real>& x, std::vector<T>& ans
     const Progress none;
     const Poll poll = polling(none);
     const nb::gil_scoped_release release;
-    fill(answers.data(), poll);
+    fill(out.data(), poll);
 }
 
 template <class Real>
 Out<double> predict_mean(const Predictor<Real>& self, const In2<Real>& x, unsigned n_threads) {
     std::vector<double> mean(x.shape(0));
-    answer(self, x, mean,
-           [&](double* out, const Poll& poll) { self.mean(view(x), out, n_threads, poll); });
+    predict(self, x, mean,
+            [&](double* out, const Poll& poll) { self.mean(view(x), out, n_threads, poll); });
     return own(std::move(mean), {x.shape(0)});
 }
 
@@ -142,7 +172,7 @@ template <class Real>
 Out<std::int32_t> predict_leaves(const Predictor<Real>& self, const In2<Real>& x,
                                  unsigned n_threads) {
     std::vector<std::int32_t> leaves(x.shape(0) * self.n_trees());
-    answer(self, x, leaves, [&](std::int32_t* out, const Poll& poll) {
+    predict(self, x, leaves, [&](std::int32_t* out, const Poll& poll) {
         self.leaves(view(x), out, n_threads, poll);
     });
     return own(std::move(leaves), {x.shape(0), self.n_trees()});
@@ -152,7 +182,7 @@ template <class Real>
 Out<double> predict_held_out(const Predictor<Real>& self, const In2<Real>& x,
                              const TrainingRows& rows, const TrainParams& params) {
     std::vector<double> mean(x.shape(0), std::numeric_limits<double>::quiet_NaN());
-    answer(self, x, mean, [&](double* out, const Poll& poll) {
+    predict(self, x, mean, [&](double* out, const Poll& poll) {
         self.mean_held_out(view(x), view(rows.order), rows.n_labeled, params, out, poll);
     });
     return own(std::move(mean), {x.shape(0)});
@@ -162,31 +192,30 @@ template <class Real>
 void bind_for(nb::module_& m, const char* predictor_name) {
     m.def("train", &train_forest<Real>, "x"_a.noconvert(), "rows"_a, "params"_a,
           "progress"_a = nb::none(),
-          "Grow trees on the given rows of x; returns the arrays of the model.");
+          "Grow trees on the given rows of x and return the arrays of the forest.");
     nb::class_<Predictor<Real>>(m, predictor_name)
         .def(
             "__init__",
-            [](Predictor<Real>* self, const In<std::int64_t>& offset,
-               const In<std::int32_t>& feature, const In<double>& threshold, const In<NodeId>& left,
+            [](Predictor<Real>* self, const In<std::int64_t>& offset, const NodeArrays& nodes,
                const In<double>& value, std::uint32_t n_features) {
-                new (self) Predictor<Real>(
-                    {view(offset), view(feature), view(threshold), view(left), view(value)},
-                    n_features);
+                ForestArrays forest{{}, view(offset), view(value)};
+                for_each_node_field([&](const auto&, auto get) { get(forest) = view(get(nodes)); });
+                new (self) Predictor<Real>(forest, n_features);
             },
-            "offset"_a, "feature"_a, "threshold"_a, "left"_a, "value"_a, "n_features"_a)
+            "offset"_a, "nodes"_a, "value"_a, "n_features"_a)
         .def("mean", &predict_mean<Real>, "x"_a.noconvert(), "n_threads"_a,
-             "Mean answer of the trees for each row.")
+             "Mean leaf value over the trees, for each row.")
         .def("leaves", &predict_leaves<Real>, "x"_a.noconvert(), "n_threads"_a,
-             "Index of the leaf of each tree that each row falls into.")
+             "Index of the leaf that each row reaches in each tree.")
         .def("mean_held_out", &predict_held_out<Real>, "x"_a.noconvert(), "rows"_a, "params"_a,
-             "Mean answer for each training row of the trees that did not see it, or nan.");
+             "Mean leaf value over the trees that did not train on a row, or NaN.");
 }
 
 }  // namespace
 
 NB_MODULE(_core, m) {
     m.doc() = "Compiled core of puforest.";
-    // A model that is still alive when the interpreter ends is no leak to warn of.
+    // Models that are alive when the interpreter exits are not leaks.
     nb::set_leak_warnings(false);
 
     nb::enum_<Risk>(m, "Risk")
@@ -235,11 +264,29 @@ NB_MODULE(_core, m) {
                       std::optional<In<double>>>(),
              "order"_a, "n_labeled"_a, "positive"_a = nb::none(), "sample"_a = nb::none());
 
+    m.attr("LEAF") = kLeaf;
+    nb::class_<FieldDescription>(m, "NodeField")
+        .def_ro("name", &FieldDescription::name)
+        .def_ro("dtype", &FieldDescription::dtype)
+        .def_ro("in_leaves", &FieldDescription::in_leaves,
+                "Value in leaves; None if the value at a node is the sum of its children's.")
+        .def_ro("meaning", &FieldDescription::meaning);
+    m.def("node_fields", &node_fields, "Table of the node fields.");
+    nb::class_<NodeArrays> nodes(m, "NodeArrays", "Node fields, as arrays over all nodes.");
+    nodes.def(
+        "__init__",
+        [](NodeArrays* self, const Arrays& arrays) { new (self) NodeArrays(node_arrays(arrays)); },
+        "arrays"_a);
+    for_each_node_field([&](const auto& field, auto get) {
+        nodes.def_prop_ro(
+            field.name, [get](const NodeArrays& self) { return get(self); }, field.meaning);
+    });
+
     bind_for<float>(m, "Predictor32");
     bind_for<double>(m, "Predictor64");
     m.def(
         "instruction_set", [] { return kernels().instruction_set; },
-        "Name of the instruction set that fits use here.");
+        "Instruction set that fits use on this machine.");
 }
 
 }  // namespace puforest

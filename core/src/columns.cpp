@@ -14,8 +14,8 @@
 namespace puforest {
 namespace {
 
-// Finite floats as unsigned integers in the same order: flip all bits of the negative ones and
-// the sign bit of the others. -0.0 becomes +0.0 first, since the two compare equal.
+// Finite floats as unsigned integers in the same order: flip all bits of negative numbers and the
+// sign bit of the others. -0.0 becomes +0.0 first, since the two compare equal.
 template <class Real>
 struct Key {
     using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
@@ -28,13 +28,13 @@ struct Key {
     static Real value(Bits key) { return std::bit_cast<Real>(key & kSign ? key & ~kSign : ~key); }
 };
 
-// Distinct keys of a column that has few, numbered in order of appearance.
+// Distinct keys of a column with few values, numbered in order of appearance.
 template <class Bits>
 class SmallSet {
 public:
     static constexpr unsigned kMost = 256;
 
-    // The number of `key`, or kMost if it is one key too many.
+    // The number of `key`, or kMost if there are too many keys.
     unsigned number(Bits key) {
         std::size_t slot = static_cast<std::size_t>(hash(key));
         while (number_[slot] != kEmpty) {
@@ -68,7 +68,7 @@ private:
 
 }  // namespace
 
-// Encodes one column after another, with its own scratch memory.
+// Encodes columns one after another, reusing its scratch memory.
 template <class Real>
 class ColumnEncoder {
     using Bits = typename Key<Real>::Bits;
@@ -102,14 +102,14 @@ private:
     struct Survey {
         Real low;
         Real high;
-        bool whole;  // all values are whole numbers of at most 32 bits
+        bool whole;  // all values are integers of at most 32 bits
 
         bool whole_within(double distance) const {
             return whole && std::abs(double{low}) < 1e9 && double{high} - double{low} <= distance;
         }
     };
 
-    // Whole numbers not far apart: a table from number to rank.
+    // Integers within a small range: a table from number to rank.
     template <class CodeType>
     void encode_whole(std::span<const Real> values, const Survey& found, Column& column) {
         column.first_ = found.low;
@@ -118,7 +118,7 @@ private:
         rename_to_ranks(allocate_numbers<CodeType>(values, found.low, column), column);
     }
 
-    // How far each value is above the least.
+    // Differences from the minimum.
     template <class CodeType>
     std::span<CodeType> allocate_numbers(std::span<const Real> values, Real low, Column& column) {
         CodeType* const numbers = allocate_codes<CodeType>(values.size(), column);
@@ -129,7 +129,7 @@ private:
         return {numbers, values.size()};
     }
 
-    // Numbers are ranks unless some are missing; then the column needs a table of values.
+    // Numbers are ranks unless some do not occur; then the column needs a table of values.
     template <class CodeType>
     void rename_to_ranks(std::span<CodeType> numbers, Column& column) {
         std::vector<std::uint8_t> seen(column.size());
@@ -176,8 +176,8 @@ private:
         return {low[0], high[0], broken[0] == 0};
     }
 
-    // At most 256 distinct values: number them by hash as they appear, then rename the numbers
-    // to ranks. Returns false, having done little, when there are more.
+    // At most 256 distinct values: number them in order of appearance with a hash table, then
+    // replace the numbers by ranks. Returns false early if there are more.
     bool encode_few(std::span<const Real> values, Column& column) {
         SmallSet<Bits> set;
         numbers_.resize(values.size());
@@ -233,8 +233,8 @@ private:
         }
     }
 
-    // Least significant digit first, a byte at a time; a digit that all keys share is skipped
-    // (whole numbers stored as double share most of them).
+    // Least significant digit first, one byte at a time; digits that all keys share are skipped
+    // (integers stored as double share most of them).
     void radix_sort() {
         constexpr std::size_t kDigits = sizeof(Bits);
         std::array<std::array<std::size_t, 256>, kDigits> count{};
@@ -274,13 +274,13 @@ private:
     std::vector<Row> start_;
 };
 
-// Fill by_row. The widest codes come first in a row, so that all are aligned.
+// Fill by_row. The widest codes come first in a row, so that all codes are aligned.
 void store_by_row(Columns& columns, unsigned n_threads, const Poll& poll) {
     std::uint32_t bytes = 0;
     std::size_t widest = 1;
     std::array<std::vector<const std::byte*>, 3> by_width;  // widths 4, 2, 1
     std::array<std::size_t, 3> n_columns{};
-    std::array<std::size_t, 3> begin{};  // where they begin in a row
+    std::array<std::size_t, 3> begin{};  // their offsets in a row
     for (std::size_t w = 0; w < 3; ++w) {
         const std::uint32_t width = 4u >> w;
         begin[w] = bytes;
@@ -309,7 +309,7 @@ void store_by_row(Columns& columns, unsigned n_threads, const Poll& poll) {
             {by_width[w].data(), n_columns[w], first * sizeof(CodeType), last - first}, out,
             row_bytes);
     };
-    constexpr std::size_t kRows = 256;  // a block of rows that fits the second-level cache
+    constexpr std::size_t kRows = 256;  // a block of rows that fits into the L2 cache
     const std::size_t n_blocks = (columns.n_rows + kRows - 1) / kRows;
     run_tasks(
         n_blocks, n_threads,
@@ -323,7 +323,7 @@ void store_by_row(Columns& columns, unsigned n_threads, const Poll& poll) {
         poll);
 }
 
-// Copy the columns [first, last) of X, one after another.
+// Copy the columns [first, last) of X into contiguous columns.
 template <class Real>
 void copy_columns(const Matrix<Real>& x, std::span<const Row> order, std::size_t first,
                   std::size_t last, std::span<Real> out) {
@@ -331,7 +331,7 @@ void copy_columns(const Matrix<Real>& x, std::span<const Row> order, std::size_t
         return x.data + static_cast<std::ptrdiff_t>(order[i]) * x.row_stride +
                static_cast<std::ptrdiff_t>(first) * x.col_stride;
     };
-    constexpr std::size_t kAhead = 24;  // rows are far apart: ask for them well before
+    constexpr std::size_t kAhead = 24;  // rows are far apart: prefetch well ahead
     const std::size_t n = order.size();
     const std::size_t width = last - first;
     for (std::size_t i = 0; i < n; ++i) {
@@ -349,8 +349,8 @@ void copy_columns(const Matrix<Real>& x, std::span<const Row> order, std::size_t
 template <class Real>
 Columns encode(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labeled,
                unsigned n_threads, const Poll& poll) {
-    // A block of neighboring columns is copied out of X before it is encoded: in a row-major
-    // X they share cache lines. The copy stays below kBlockBytes where n allows.
+    // Neighboring columns are copied from X in blocks before they are encoded, since they share
+    // cache lines in a row-major X. The copy stays below kBlockBytes if n allows.
     constexpr std::size_t kBlockBytes = std::size_t{64} << 20;
     const std::size_t n = order.size();
     const bool column_major = x.row_stride == 1;

@@ -1,6 +1,6 @@
-// From the enums of the parameters to the types of the builder: the only place.
+// Dispatch from the enums of the parameters to the types of the builder.
 //
-// Compiled once for each kind of row statistics, in files of their own, side by side.
+// Compiled in a separate file for each kind of row statistics, in parallel.
 #pragma once
 
 #include <stdexcept>
@@ -14,7 +14,7 @@
 
 namespace puforest {
 
-// What all trees of a fit share.
+// Shared by all trees of a fit.
 struct Growth {
     const Columns& columns;
     WorksetPool& pool;

@@ -32,7 +32,7 @@ const Kernels& kernels() {
         names += (names.empty() ? "" : ", ") + std::string(some->instruction_set);
     }
     throw std::invalid_argument("PUFOREST_SIMD=" + std::string(wanted) +
-                                " names no instruction set of this machine; there are: " + names);
+                                " is not available on this machine; choose one of: " + names);
 }
 
 }  // namespace puforest

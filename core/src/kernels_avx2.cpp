@@ -1,4 +1,4 @@
-// Compiled for processors with AVX2: only to be called where there is one.
+// Compiled for AVX2; call only if the processor supports it.
 #define PUFOREST_VECTOR_BYTES 32
 #include "kernels_for.hpp"
 

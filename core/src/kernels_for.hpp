@@ -1,9 +1,9 @@
-// The kernels, to be included by one source file for each instruction set, which says how wide
-// its vectors are.
+// The kernels, included by one source file per instruction set, which defines the width of its
+// vectors.
 //
-// The linker merges inline functions of the same name, whatever processor they were compiled
-// for. So all of this is in an anonymous namespace, and calls nothing inline from elsewhere,
-// the standard library included.
+// The linker merges inline functions of the same name even if they were compiled for different
+// processors. Therefore everything here is in an anonymous namespace and calls no inline functions
+// from elsewhere, including the standard library.
 #pragma once
 
 #include <utility>
@@ -40,7 +40,7 @@ struct Vector {
         __builtin_memcpy(&v, codes, sizeof(v));
         return v;
     }
-    // All bits of a lane set where its code counts.
+    // All bits of a lane are set if its code is included.
     static Type load_mask(const std::uint8_t* mask) {
         typedef std::int8_t Bytes __attribute__((vector_size(kLanes)));
         Bytes m;
@@ -48,7 +48,7 @@ struct Vector {
         return reinterpret_cast<Type>(__builtin_convertvector(m, decltype(Type{} < Type{})));
     }
 
-    // All lanes folded into one, half by half.
+    // Reduce all lanes to one, half by half.
     template <class Fold>
     static CodeType fold(Type v, Fold two) {
         const auto with = [&](Words other) { v = two(v, reinterpret_cast<Type>(other)); };
@@ -106,8 +106,8 @@ CodeRange find_range(const CodeType* codes, const std::uint8_t* mask, std::size_
     return {lowest, highest};
 }
 
-// Lanes as wide as the codes count up to what they can hold before they are added up, so the
-// inner loop is a compare and a subtraction a vector.
+// Lanes are as wide as the codes and are summed before they overflow, so that the inner loop is one
+// comparison and one subtraction per vector.
 template <class CodeType, bool kMasked>
 std::uint32_t count_at_most(const CodeType* codes, const std::uint8_t* mask, std::size_t n,
                             Code c) {
@@ -132,8 +132,8 @@ std::uint32_t count_at_most(const CodeType* codes, const std::uint8_t* mask, std
     return total;
 }
 
-// A square of codes for each 16 bytes of a vector: those of 1 byte in squares of 16 x 16. Side
-// by side in the vectors, squares are transposed at once.
+// A square of codes for each 16 bytes of a vector, such as 16 x 16 codes of 1 byte. Squares that
+// are side by side in the vectors are transposed together.
 template <class CodeType>
 class Tile {
 public:
@@ -187,7 +187,7 @@ private:
     using Type = typename Vector<CodeType>::Type;
     using Indices = std::make_integer_sequence<int, static_cast<int>(kLines)>;
 
-    // Of each 16 bytes, half the codes of `a` and `b` from `kFirst` on, in turn.
+    // Interleave half of the codes of `a` and `b`, from `kFirst` on, in each 16 bytes.
     template <std::size_t kFirst, int... kIndex>
     static Type interleave(Type a, Type b, std::integer_sequence<int, kIndex...>) {
         constexpr int kSize = static_cast<int>(kCodes);
@@ -211,7 +211,7 @@ void transpose(const Lines& lines, std::byte* out, std::size_t out_stride) {
             for (std::size_t l = quarter * lines.n_lines / 4; l < end; ++l) {
                 __builtin_prefetch(lines.next[l] + (at & ~std::size_t{63}));
             }
-            // Columns far apart are far away.
+            // Columns that are far apart are not in the cache.
             constexpr std::size_t kAhead = 2 * T::kCodes;
             if (out_stride >= 2048 && k + kAhead + T::kCodes <= lines.n_codes) {
                 for (std::size_t c = 0; c < T::kCodes; ++c) {
@@ -249,7 +249,7 @@ constexpr KernelsOf<CodeType> kKernelsOf = {range<CodeType>, find_range<CodeType
                                             count<CodeType>, count_at_most<CodeType, true>,
                                             transpose<CodeType>};
 
-// Plain arrays inside: built at compile time, so no code of this file runs uncalled.
+// Built at compile time, so that no code of this file runs unless it is called.
 constexpr Kernels kernels_named(const char* instruction_set) {
     return {instruction_set, kKernelsOf<std::uint8_t>, kKernelsOf<std::uint16_t>,
             kKernelsOf<std::uint32_t>};

@@ -30,8 +30,8 @@ void run_tasks(std::size_t n_tasks, unsigned n_threads,
 
     const auto work = [&] {
         {
-            // Exceptions need memory of the thread's own, given at the first use, and the process
-            // ends where there is none left: have it given before the work takes it all.
+            // Exceptions need thread-local memory, which is allocated at first use; if that fails,
+            // the process terminates. Allocate it before the work uses up the memory.
             static_cast<void>(std::uncaught_exceptions());
             std::unique_lock lock(mutex);
             ++ready;
@@ -67,7 +67,7 @@ void run_tasks(std::size_t n_tasks, unsigned n_threads,
         try {
             threads.emplace_back(work);
         } catch (const std::exception&) {
-            // The system has no more threads to give: go on with those we have.
+            // The system cannot start more threads: continue with the existing ones.
             const std::lock_guard lock(mutex);
             --running;
             break;

@@ -9,23 +9,22 @@
 #include <stdexcept>
 
 #include "puforest/sampling.hpp"
-#include "puforest/tree.hpp"
 
 namespace puforest {
 namespace {
 
-// Rows are answered in blocks, tree by tree: a tree has to be read again for every block, and
-// the rows of a block for every tree.
+// Rows are processed in blocks, tree by tree: trees are read once per block, and the rows of a
+// block once per tree.
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
-constexpr std::size_t kAhead = 16;  // walks whose cells of X are asked for at once
+constexpr std::size_t kAhead = 16;  // walks whose values of X are prefetched together
 constexpr std::size_t kFewestRows = 32;
 constexpr std::size_t kMostRows = 1024;
 
-// Calls of at most this many steps down a tree are answered by the calling thread alone, which
-// is then deaf to interrupts: a few milliseconds.
+// Calls of at most this many steps down trees run on the calling thread alone and cannot be
+// interrupted: a few milliseconds.
 constexpr std::size_t kSmallWork = 400'000;
 
-// Consecutive numbers.
+// Consecutive indices.
 struct Range {
     std::size_t first;
     std::size_t last;
@@ -34,7 +33,7 @@ struct Range {
     std::size_t operator[](std::size_t k) const { return first + k; }
 };
 
-// All rows of a block walk down every tree.
+// Pass all rows of a block through every tree.
 auto all_of(Range rows) {
     return [rows](std::size_t, const auto& add) {
         for (std::size_t k = 0; k < rows.size(); ++k) add(k, rows[k]);
@@ -56,7 +55,8 @@ void for_each_block(std::size_t n_rows, std::size_t block_rows, std::size_t step
     run_tasks(n_blocks, n_threads, use_block, poll);
 }
 
-// The largest Real at most t: no Real lies between the two, so all compare with it as with t.
+// The largest Real that is at most t. No Real lies between the two, so every Real compares with it
+// as with t.
 template <class Real>
 Real rounded_down(double t) {
     const auto rounded = static_cast<Real>(t);
@@ -87,15 +87,15 @@ Predictor<Real>::Predictor(const ForestArrays& forest, std::uint32_t n_features)
         require(size <= std::numeric_limits<NodeId>::max(), "a tree of the model is too large");
         const auto first = static_cast<std::size_t>(forest.offset[t]);
         root_.push_back(first);
-        root_is_leaf_.push_back(forest.feature[first] == Tree::kLeaf);
+        root_is_leaf_.push_back(forest.feature[first] == kLeaf);
         std::vector<std::uint32_t> depth(static_cast<std::size_t>(size));
         for (NodeId i = 0; i < size; ++i) {
             const std::size_t k = first + static_cast<std::size_t>(i);
             const std::int32_t feature = forest.feature[k];
-            if (feature == Tree::kLeaf) continue;
+            if (feature == kLeaf) continue;
             require(feature >= 0 && static_cast<std::uint32_t>(feature) < n_features,
                     "a node of the model splits on a feature that does not exist");
-            // Children behind their parents: no walk from the root can return to a node.
+            // Children come after their parents, so that no walk can return to a node.
             require(forest.left[k] > i && forest.left[k] < size - 1,
                     "a node of the model has children outside its tree");
             longest_step = std::max(longest_step, forest.left[k] - i);
@@ -121,7 +121,7 @@ void Predictor<Real>::pack(const ForestArrays& forest) {
     const std::size_t n = forest.feature.size();
     nodes_ = allocate(n * sizeof(Node<Word>));
     auto* const nodes = reinterpret_cast<Node<Word>*>(nodes_.get());
-    const auto is_leaf = [&](std::size_t k) { return forest.feature[k] == Tree::kLeaf; };
+    const auto is_leaf = [&](std::size_t k) { return forest.feature[k] == kLeaf; };
     for (std::size_t t = 0; t < root_.size(); ++t) {
         const std::size_t end = t + 1 < root_.size() ? root_[t + 1] : n;
         for (std::size_t k = root_[t]; k < end; ++k) {
@@ -158,9 +158,9 @@ void Predictor<Real>::for_each_leaf(const Matrix<Real>& x, const StopFlag& stop,
     }
 }
 
-// A walk down a tree waits for memory at every step, so many walks go on at once, one step each
-// in turn, and each asks for its next node a whole turn before it needs it, and for its next
-// cell of X a few walks before. Walks that reach a leaf drop out.
+// A walk down a tree waits for memory at every step. Therefore many walks are interleaved, one step
+// each in turn; each prefetches its next node a whole turn before it needs it, and its next value
+// of X a few walks before. Walks that reach a leaf drop out.
 template <class Real>
 template <class Word, class Start, class Use>
 void Predictor<Real>::walk(std::size_t first_tree, std::size_t last_tree, const Matrix<Real>& x,
@@ -218,9 +218,9 @@ void Predictor<Real>::walk(std::size_t first_tree, std::size_t last_tree, const 
     }
 
     for (const End& end : std::span(ends).first(n_ends)) {
-        double answer;
-        std::memcpy(&answer, end.leaf, sizeof(answer));
-        use(end.tree, end.k, static_cast<NodeId>(end.leaf - (nodes + root_[end.tree])), answer);
+        double value;
+        std::memcpy(&value, end.leaf, sizeof(value));
+        use(end.tree, end.k, static_cast<NodeId>(end.leaf - (nodes + root_[end.tree])), value);
     }
 }
 
@@ -230,9 +230,10 @@ void Predictor<Real>::mean(const Matrix<Real>& x, double* out, unsigned n_thread
     for_each_block(x.rows, block_rows(), steps_per_row_, n_threads, poll,
                    [&](Range rows, const StopFlag& stop) {
                        std::array<double, kMostRows> sum{};
-                       for_each_leaf(
-                           x, stop, all_of(rows),
-                           [&](std::size_t, std::size_t k, NodeId, double a) { sum[k] += a; });
+                       for_each_leaf(x, stop, all_of(rows),
+                                     [&](std::size_t, std::size_t k, NodeId, double value) {
+                                         sum[k] += value;
+                                     });
                        for (std::size_t k = 0; k < rows.size(); ++k) {
                            out[rows[k]] = sum[k] / static_cast<double>(n_trees());
                        }
@@ -266,26 +267,25 @@ void Predictor<Real>::mean_held_out(const Matrix<Real>& x, std::span<const Row> 
             for (const Row row : sample.rows) seen[t][row] = true;
         },
         poll);
-    for_each_block(n_rows, block_rows(), steps_per_row_, params.n_threads, poll,
-                   [&](Range block, const StopFlag& stop) {
-                       std::array<double, kMostRows> sum{};
-                       std::array<std::uint32_t, kMostRows> count{};
-                       const auto held_out = [&](std::size_t t, const auto& add) {
-                           for (std::size_t k = 0; k < block.size(); ++k) {
-                               if (!seen[t][block[k]]) add(k, order[block[k]]);
-                           }
-                       };
-                       for_each_leaf(x, stop, held_out,
-                                     [&](std::size_t, std::size_t k, NodeId, double answer) {
-                                         sum[k] += answer;
-                                         ++count[k];
-                                     });
-                       for (std::size_t k = 0; k < block.size(); ++k) {
-                           out[order[block[k]]] = count[k]
-                                                      ? sum[k] / count[k]
-                                                      : std::numeric_limits<double>::quiet_NaN();
-                       }
-                   });
+    for_each_block(
+        n_rows, block_rows(), steps_per_row_, params.n_threads, poll,
+        [&](Range block, const StopFlag& stop) {
+            std::array<double, kMostRows> sum{};
+            std::array<std::uint32_t, kMostRows> count{};
+            const auto held_out = [&](std::size_t t, const auto& add) {
+                for (std::size_t k = 0; k < block.size(); ++k) {
+                    if (!seen[t][block[k]]) add(k, order[block[k]]);
+                }
+            };
+            for_each_leaf(x, stop, held_out, [&](std::size_t, std::size_t k, NodeId, double value) {
+                sum[k] += value;
+                ++count[k];
+            });
+            for (std::size_t k = 0; k < block.size(); ++k) {
+                out[order[block[k]]] =
+                    count[k] ? sum[k] / count[k] : std::numeric_limits<double>::quiet_NaN();
+            }
+        });
 }
 
 template class Predictor<float>;

@@ -36,14 +36,14 @@ void check_rows(std::span<const Row> order, std::uint32_t n_labeled, std::size_t
     };
     require(order.size() <= kMaxRows, "too many rows: at most 2^30 - 1");
     require(n_labeled > 0 && n_labeled < order.size(),
-            "both labeled and unlabeled rows are needed");
+            "both labeled and unlabeled rows are required");
     require(std::all_of(order.begin(), order.end(), [&](Row row) { return row < x_rows; }),
-            "a row index lies outside X");
+            "a row index is outside X");
     if (sampling.together) return;
-    require(sampling.labeled > 0 && sampling.unlabeled > 0, "a tree needs rows of both groups");
+    require(sampling.labeled > 0 && sampling.unlabeled > 0, "a tree requires rows of both groups");
     require(sampling.replace ||
                 (sampling.labeled <= n_labeled && sampling.unlabeled <= order.size() - n_labeled),
-            "more rows to draw than there are");
+            "cannot draw more rows than there are without replacement");
 }
 
 Sample draw_sample(const Sampling& sampling, std::uint64_t key, std::uint32_t n_labeled,
@@ -61,7 +61,7 @@ Sample draw_sample(const Sampling& sampling, std::uint64_t key, std::uint32_t n_
     Multiplicity times(n_rows);
     if (sampling.together) {
         draw_with_replacement(rng, 0, n_rows, n_rows, times);
-        // A tree needs both groups: where chance left one out, it gets one row.
+        // A tree needs both groups: if none of a group was drawn, draw one row of it.
         if (total(times, 0, n_labeled) == 0) ++times[rng.below(n_labeled)];
         if (total(times, n_labeled, n_rows) == 0) ++times[n_labeled + rng.below(n_unlabeled)];
     } else {

@@ -8,7 +8,7 @@
 namespace puforest {
 namespace {
 
-// The codes are gone when this returns: only then is there room for more than packed trees.
+// The codes are freed on return; only then are trees unpacked, which takes more memory.
 template <class Stats, class Real>
 std::vector<PackedTree<Stats>> grow(const Matrix<Real>& x, std::span<const Row> order,
                                     std::uint32_t n_labeled, const RowWeights& weights,

@@ -8,14 +8,14 @@
 namespace puforest {
 namespace {
 
-constexpr std::size_t kGroup = kCacheLine;  // rows copied at a time: a line of a column of bytes
+constexpr std::size_t kGroup = kCacheLine;  // rows copied at a time: a cache line of a byte column
 using RowPointers = std::array<const std::byte*, kGroup + Lines::kPadding>;
 
 }  // namespace
 
 void Workset::copy(const Workset& source, const NodeRows& rows) {
-    // Whole vectors of each group, whole tiles of both, whole lines a column. An even number of
-    // lines would make the columns of a tile compete for the same places in the cache.
+    // Round groups up to whole vectors, and columns to whole cache lines. With an even number of
+    // cache lines, the columns of a tile would compete for the same cache sets.
     const Columns& columns = *columns_;
     constexpr std::size_t kVector = 32;
     distinct_ = true;
@@ -27,7 +27,7 @@ void Workset::copy(const Workset& source, const NodeRows& rows) {
     const auto original = [&](Row row) {
         return source.original_.empty() ? row : source.original_[row];
     };
-    // Positions without a row hold a copy of any.
+    // Positions without a row hold a copy of some row.
     original_.assign(
         extent_, original(rows.size() > rows.labeled.size() ? rows.unlabeled[0] : rows.labeled[0]));
     const auto rename = [&](std::span<Row> group, std::size_t position) {
@@ -41,8 +41,8 @@ void Workset::copy(const Workset& source, const NodeRows& rows) {
 
     const std::size_t needed = stride_ * columns.row_bytes;
     if (capacity_ < needed) {
-        // Room for any copy of the source, so that the next one needs no more. What is not
-        // used of it costs nothing.
+        // Room for any copy of the source, so that the next copy does not allocate. Unused memory
+        // costs nothing.
         const std::size_t capacity =
             std::max(needed, (source.most_to_copy() + 4 * kCacheLine) * columns.row_bytes);
         memory_.reset();

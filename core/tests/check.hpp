@@ -1,4 +1,4 @@
-// A test framework of one page: TEST registers, CHECK records, run_all reports.
+// A minimal test framework: TEST registers, CHECK records, run_all reports.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +24,13 @@ inline bool add_test(const char* name, void (*run)()) {
     return true;
 }
 
-// Checks of the running test that did not hold.
+// Number of failed checks of the current test.
 inline std::size_t& failures() {
     static std::size_t count = 0;
     return count;
 }
 
-// Only the thread that runs the tests may check.
+// Only the thread that runs the tests may use CHECK.
 inline void check(bool holds, const char* what, const char* file, int line) {
     constexpr std::size_t kMostShown = 5;
     if (holds) return;
@@ -49,7 +49,7 @@ bool throws(Call&& call) {
     return false;
 }
 
-// Run the tests whose name contains `wanted`; the exit code of the program.
+// Run the tests whose name contains `wanted` and return the exit code of the program.
 inline int run_all(const std::string& wanted) {
     std::size_t passed = 0;
     std::size_t failed = 0;

@@ -15,7 +15,7 @@ std::atomic<std::size_t> last_to_fail{kNever};
 std::atomic<std::size_t> so_far{0};
 std::atomic<bool> any_failed{false};
 
-// Every operator new of the program, those of the library's large tables included.
+// Called by every operator new of the program, including those for large tables.
 void* take(std::size_t bytes, std::size_t alignment) {
     if (first_to_fail != kNever) {
         const std::size_t k = so_far++;
@@ -57,7 +57,7 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
-// For a program in another language that was started with this file as a preloaded library.
+// For programs in other languages that preload this file as a library.
 extern "C" {
 void puforest_start_failing(std::size_t k, bool all_from) {
     using puforest::testing::Failing;

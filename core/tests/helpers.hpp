@@ -21,7 +21,7 @@ void shuffle(std::span<T> items, Rng& rng) {
     for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[rng.below(i)]);
 }
 
-// A row-major matrix and the rows of it to train on, labeled ones first.
+// A row-major matrix and its training rows, labeled ones first.
 template <class Real = double>
 struct Data {
     std::vector<Real> x;
@@ -42,11 +42,11 @@ struct Shape {
     std::uint32_t n_labeled = 40;
     std::uint32_t n_unlabeled = 80;
     std::size_t cols = 4;
-    std::uint32_t levels = 0;  // distinct values of a column; 0: as many as there are rows
+    std::uint32_t levels = 0;  // distinct values of a column; 0: one per row
 };
 
-// Labeled rows lie higher on average. X has a few rows more than are trained on, and they are
-// all over the place.
+// Labeled rows have larger values on average. X has a few more rows than the training rows, in
+// random positions.
 inline Data<> random_data(std::uint64_t seed, const Shape& shape = {}) {
     constexpr std::size_t kSpareRows = 5;
     Rng rng(seed);
@@ -68,15 +68,15 @@ inline Data<> random_data(std::uint64_t seed, const Shape& shape = {}) {
     return data;
 }
 
-// Sanitizers make every node ten times slower, and the time goes with the square of the depth.
+// Sanitizers make every node ten times slower, and the time is quadratic in the depth.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr std::size_t kChainFeatures = 25;
 #else
 inline constexpr std::size_t kChainFeatures = 80;
 #endif
 
-// Data that random thresholds peel row by row: each row is zero but in one column, where
-// neighbors differ by a factor of 256, so that a cut almost always takes the largest alone.
+// Data of which random thresholds split off one row at a time: each row is nonzero in one column,
+// where neighbors differ by a factor of 256, so that a cut almost always isolates the largest.
 inline Data<> chain_data(std::size_t n_features) {
     constexpr std::size_t kSteps = 255;
     const std::size_t n = n_features * kSteps + 2;
@@ -89,7 +89,7 @@ inline Data<> chain_data(std::size_t n_features) {
     return data;
 }
 
-// Every tree sees every row.
+// Every tree is trained on all rows.
 template <class Real>
 Sampling all_rows(const Data<Real>& data) {
     return {false, false, data.n_labeled, data.n_unlabeled()};
@@ -112,58 +112,49 @@ std::vector<Tree> fit(const Data<Real>& data, const TrainParams& params,
     return train(data.matrix(), data.order, data.n_labeled, weights, params, poll);
 }
 
-inline bool same(const Tree& a, const Tree& b) {
-    return a.feature == b.feature && a.threshold == b.threshold && a.left == b.left &&
-           a.w_p == b.w_p && a.w_u == b.w_u && a.n_labeled == b.n_labeled &&
-           a.n_unlabeled == b.n_unlabeled;
-}
-
 inline bool same(std::span<const Tree> a, std::span<const Tree> b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](const Tree& s, const Tree& t) { return same(s, t); });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
 inline std::size_t leaf_count(const Tree& tree) {
-    return static_cast<std::size_t>(
-        std::count(tree.feature.begin(), tree.feature.end(), Tree::kLeaf));
+    return static_cast<std::size_t>(std::count(tree.feature.begin(), tree.feature.end(), kLeaf));
 }
 
-// What Predictor promises, in the plainest words.
+// A naive implementation of Predictor.
 template <class Real>
 NodeId walk(const Tree& tree, const Matrix<Real>& x, std::size_t row) {
     NodeId i = 0;
-    while (tree.feature[i] != Tree::kLeaf) {
+    while (tree.feature[i] != kLeaf) {
         const double value = x.at(row, static_cast<std::size_t>(tree.feature[i]));
         i = value <= tree.threshold[i] ? tree.left[i] : tree.left[i] + 1;
     }
     return i;
 }
 
-// The arrays of a model; a node's answer is v* capped at 1.
-struct Forest {
+// The arrays of a fitted forest; the value of a node is its posterior.
+struct Forest : NodeVectors {
     std::vector<std::int64_t> offset{0};
-    std::vector<std::int32_t> feature;
-    std::vector<double> threshold;
-    std::vector<NodeId> left;
     std::vector<double> value;
 
     explicit Forest(std::span<const Tree> trees) {
         for (const Tree& tree : trees) {
-            feature.insert(feature.end(), tree.feature.begin(), tree.feature.end());
-            threshold.insert(threshold.end(), tree.threshold.begin(), tree.threshold.end());
-            left.insert(left.end(), tree.left.begin(), tree.left.end());
-            for (NodeId i = 0; i < tree.size(); ++i) value.push_back(answer(tree, i));
+            for_each_node_field([&](const auto&, auto get) {
+                get(*this).insert(get(*this).end(), get(tree).begin(), get(tree).end());
+            });
+            for (NodeId i = 0; i < tree.size(); ++i) value.push_back(posterior(tree, i));
             offset.push_back(static_cast<std::int64_t>(feature.size()));
         }
     }
 
-    static double answer(const Tree& tree, NodeId node) {
+    static double posterior(const Tree& tree, NodeId node) {
         return tree.w_p[node] < tree.w_u[node] ? tree.w_p[node] / tree.w_u[node] : 1.0;
     }
 
     template <class Real = double>
     Predictor<Real> predictor(std::uint32_t n_features) const {
-        return Predictor<Real>({offset, feature, threshold, left, value}, n_features);
+        ForestArrays arrays{{}, offset, value};
+        for_each_node_field([&](const auto&, auto get) { get(arrays) = get(*this); });
+        return Predictor<Real>(arrays, n_features);
     }
 };
 

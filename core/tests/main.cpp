@@ -1,4 +1,4 @@
 #include "check.hpp"
 
-// One argument, if any: run only the tests whose name contains it.
+// With an argument, run only the tests whose name contains it.
 int main(int argc, char** argv) { return puforest::testing::run_all(argc > 1 ? argv[1] : ""); }

@@ -11,7 +11,7 @@
 namespace puforest::testing {
 namespace {
 
-// A column of one value has no codes: they would all be 0.
+// Constant columns have no codes: they would all be 0.
 std::vector<Code> codes_of(const Column& column, std::size_t n) {
     if (!column.varies()) return std::vector<Code>(n);
     return column.visit(column.codes(),
@@ -39,7 +39,7 @@ Columns encode_one(const std::vector<Real>& values) {
     return encode(Matrix<Real>{values.data(), n, 1, 1, 1}, first_rows(n), 1, 1, Poll{});
 }
 
-// The definition: a code is the rank of its value, and values(code) gives it back.
+// By definition, a code is the rank of its value, and value(code) inverts it.
 template <class Real>
 void check_ranks(const std::vector<Real>& values) {
     std::vector<Real> distinct = values;
@@ -63,7 +63,7 @@ void check_ranks(const std::vector<Real>& values) {
     }
 }
 
-// Every value at least once, some twice, in random order.
+// Every value at least once, some repeated, in random order.
 template <class Real>
 std::vector<Real> repeat_and_shuffle(std::vector<Real> values, Rng& rng) {
     const std::size_t distinct = values.size();
@@ -106,7 +106,7 @@ void codes_of_extreme_values_are_ranks() {
                                      Limits::max()};
     Rng rng(2);
     check_ranks(repeat_and_shuffle(extremes, rng));
-    // The same among so many others that they take two bytes.
+    // The same among enough others to need two bytes.
     std::vector<Real> many = extremes;
     for (int i = 0; i < 1000; ++i) many.push_back(static_cast<Real>(i - 500) * Real{0.37});
     check_ranks(repeat_and_shuffle(many, rng));
@@ -117,7 +117,7 @@ TEST(columns_codes_of_extreme_values_are_ranks) {
     codes_of_extreme_values_are_ranks<double>();
 }
 
-// Whole numbers far from zero, far apart, and one that is not whole among them.
+// Integers far from zero, far apart, and mixed with one non-integer.
 template <class Real>
 void codes_of_whole_numbers_are_ranks() {
     Rng rng(5);
@@ -136,7 +136,7 @@ void codes_of_whole_numbers_are_ranks() {
     }
 }
 
-TEST(columns_codes_of_whole_numbers_are_ranks) {
+TEST(columns_codes_of_integers_are_ranks) {
     codes_of_whole_numbers_are_ranks<float>();
     codes_of_whole_numbers_are_ranks<double>();
 }
@@ -167,7 +167,7 @@ bool equal(const Columns& a, const Columns& b) {
                       same_column);
 }
 
-// Columns of none, one and two bytes a code, and more of them than are copied at a time.
+// Columns of zero, one and two bytes per code, and more of them than are copied at a time.
 template <class Real>
 std::vector<Real> mixed_matrix(std::size_t rows, std::size_t cols) {
     Rng rng(3);
@@ -180,7 +180,7 @@ std::vector<Real> mixed_matrix(std::size_t rows, std::size_t cols) {
     return x;
 }
 
-// The same matrix laid out with any strides.
+// The same matrix with any strides.
 template <class Real>
 std::vector<Real> lay_out(const Matrix<Real>& x, std::ptrdiff_t row_stride,
                           std::ptrdiff_t col_stride, std::ptrdiff_t start, std::size_t size) {
@@ -237,7 +237,7 @@ TEST(columns_layout_and_threads_do_not_matter) {
     layout_does_not_matter<double>();
 }
 
-// Any values, and whole numbers without gaps, which have no table.
+// Arbitrary values, and consecutive integers, which have no table.
 TEST(columns_code_at_most_is_the_linear_scan) {
     std::vector<double> uneven;
     for (int i = 0; i < 40; ++i) uneven.push_back(i * i * 0.5 - 30);

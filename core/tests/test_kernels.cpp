@@ -13,7 +13,7 @@
 namespace puforest::testing {
 namespace {
 
-// Exactly as long as asked for, so that a sanitizer sees every read past the end.
+// Of exactly the requested size, so that sanitizers detect every read past the end.
 template <class CodeType>
 std::vector<CodeType> random_codes(std::size_t n, std::uint64_t bound, Rng& rng) {
     std::vector<CodeType> codes(n);
@@ -27,7 +27,7 @@ std::vector<std::uint8_t> random_mask(std::size_t n, Rng& rng) {
     return mask;
 }
 
-// Calls use(kernels) for each instruction set and each width of codes.
+// Call use(kernels) for each instruction set and each code width.
 template <class Use>
 void for_each_kernels(Use&& use) {
     for (const Kernels* const some : available_kernels()) {
@@ -60,7 +60,7 @@ TEST(kernels_count_every_small_size) {
             const auto few = random_codes<CodeType>(n, 3, rng);
             check_counts(loops, few, mask, 0, 1);
             const auto all = random_codes<CodeType>(n, std::uint64_t{kMost} + 1, rng);
-            // The smallest, the largest and the thresholds around the sign bit.
+            // The minimum, the maximum and thresholds around the sign bit.
             for (const Code c : {Code{0}, Code{1}, kMost / 2, kMost / 2 + 1, kMost - 1, kMost}) {
                 check_counts(loops, all, mask, 0, c);
             }
@@ -69,7 +69,7 @@ TEST(kernels_count_every_small_size) {
     });
 }
 
-// Where all codes count, a lane that is not added up in time starts again at 0.
+// If all codes are included, a lane that is not summed in time wraps around.
 TEST(kernels_counts_do_not_wrap) {
     for_each_kernels([]<class CodeType>(const KernelsOf<CodeType>& loops, CodeType) {
         std::vector<std::size_t> sizes{65537, 1 << 20};
@@ -88,7 +88,7 @@ TEST(kernels_counts_do_not_wrap) {
     });
 }
 
-TEST(kernels_range_is_that_of_the_codes) {
+TEST(kernels_range_is_the_minimum_and_maximum) {
     for_each_kernels([]<class CodeType>(const KernelsOf<CodeType>& loops, CodeType) {
         constexpr CodeType kMost = std::numeric_limits<CodeType>::max();
         Rng rng(sizeof(CodeType) + 10);
@@ -112,7 +112,7 @@ TEST(kernels_range_is_that_of_the_codes) {
                 CHECK(masked.low == lowest && masked.high == highest);
             };
             check_range();
-            // The extremes at any place, the first and the last among them.
+            // The extremes at any position, including the first and the last.
             codes[rng.below(2) ? n - 1 : rng.below(n)] = kMost;
             check_range();
             codes[rng.below(2) ? 0 : rng.below(n)] = 0;

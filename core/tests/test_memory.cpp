@@ -11,7 +11,7 @@
 namespace puforest::testing {
 namespace {
 
-// Whether an allocation of `call` failed, which it answers by std::bad_alloc or by doing without.
+// Whether an allocation of `call` failed; it may throw std::bad_alloc or continue without it.
 template <class Call>
 bool with_failing(std::size_t k, Failing failing, Call&& call) {
     bool threw = false;
@@ -26,14 +26,14 @@ bool with_failing(std::size_t k, Failing failing, Call&& call) {
     return failed;
 }
 
-// Threads take long to start under ThreadSanitizer, which looks for races, not for wild writes.
+// Threads start slowly under ThreadSanitizer, which detects races, not invalid writes.
 #ifdef __SANITIZE_THREAD__
 constexpr std::size_t kStep = 8;
 #else
 constexpr std::size_t kStep = 1;
 #endif
 
-// Let each allocation of `call` fail in turn, alone and with all that follow; how many there were.
+// Let each allocation of `call` fail in turn, alone and with all that follow. Returns their number.
 template <class Call>
 std::size_t fail_each_allocation(Call&& call) {
     std::size_t k = 0;
@@ -51,7 +51,7 @@ TEST(memory_arena_survives_a_failed_allocation) {
             Arena arena;
             if (before > 0) arena.take(before);
             CHECK(with_failing(k, Failing::One, [&] { arena.take(kMost); }));
-            // What it hands out next must be memory: all of it is written.
+            // The memory handed out next must be valid: write to all of it.
             std::byte* const some = arena.take(kMost);
             for (std::size_t i = 0; i < kMost; i += kCacheLine) some[i] = std::byte{1};
             CHECK(some[kMost - kCacheLine] == std::byte{1});
@@ -99,7 +99,7 @@ TEST(memory_workset_copies_again_after_a_failed_copy) {
     }
 }
 
-// Fits large enough that trees copy rows, in all the ways that allocate differently.
+// Fits large enough for trees to copy rows, in all the ways that allocate differently.
 TEST(memory_any_allocation_of_a_fit_may_fail) {
     const Data<> data = random_data(3, {200, 1000, 5, 0});
     std::vector<double> ones(data.order.size(), 1.0);
@@ -130,12 +130,12 @@ TEST(memory_any_allocation_of_a_prediction_may_fail) {
     TrainParams params = default_params(data);
     params.sampling = {true, false, 200, 1200};
     params.n_trees = 15;
-    params.max_depth = 11;  // enough steps for the work to be divided among threads
+    params.max_depth = 11;  // enough steps for several threads
     const auto trees = fit(data, params);
     const Forest forest(trees);
     const auto features = static_cast<std::uint32_t>(data.cols);
     const auto predict = [&](unsigned n_threads) {
-        // Loading a model makes a predictor of its arrays.
+        // Loading a model creates a predictor from its arrays.
         const Predictor<double> predictor = forest.predictor(features);
         std::vector<double> mean(data.rows());
         std::vector<double> held_out(data.rows());

@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Wait in a task for the stop flag or another; false where it was not set in a long time.
+// Wait in a task for a flag, such as the stop flag; false on timeout.
 bool wait_for(const std::atomic<bool>& flag) {
     const auto deadline = Clock::now() + std::chrono::seconds(20);
     while (!flag) {
@@ -26,7 +26,7 @@ bool wait_for(const std::atomic<bool>& flag) {
 
 struct PollError {};
 
-// The message of the std::runtime_error that leaves run_tasks.
+// The message of the std::runtime_error thrown by run_tasks.
 template <class Task>
 std::string failure_of(std::size_t n_tasks, unsigned n_threads, const Task& task) {
     try {
@@ -49,14 +49,14 @@ TEST(parallel_every_task_runs_once) {
     }
 }
 
-TEST(parallel_uses_the_threads_it_may) {
+TEST(parallel_uses_all_allowed_threads) {
     std::atomic<int> here{0};
     std::atomic<int> met{0};
     run_tasks(
         3, 3,
         [&](std::size_t, const StopFlag&) {
             ++here;
-            // All three meet here, or this takes its 20 seconds.
+            // All three threads meet here, or this times out after 20 seconds.
             const auto deadline = Clock::now() + std::chrono::seconds(20);
             while (here < 3 && Clock::now() < deadline) std::this_thread::yield();
             met += here == 3;
@@ -115,7 +115,7 @@ TEST(parallel_the_first_exception_wins) {
     CHECK(failure_of(2, 2, both_fail) == "first");
 }
 
-TEST(parallel_any_exception_type_arrives) {
+TEST(parallel_any_exception_type_is_rethrown) {
     const auto throws_a_number = [](std::size_t, const StopFlag&) { throw 5; };
     CHECK_THROWS(int, run_tasks(4, 2, throws_a_number, Poll{}));
 }
@@ -169,13 +169,13 @@ TEST(parallel_no_tasks_is_fine) {
     }
 }
 
-TEST(parallel_threads_and_portions_do_not_matter) {
+TEST(parallel_threads_and_portions_do_not_change_the_trees) {
     const Data<> data = random_data(10);
     TrainParams params = default_params(data);
     params.n_trees = 7;
     params.sampling = {true, false, 40, 80};
     const auto all = fit(data, params);
-    CHECK(!same(all[0], all[1]));
+    CHECK(all[0] != all[1]);
     for (std::uint32_t n_threads = 2; n_threads <= 4; ++n_threads) {
         params.n_threads = n_threads;
         CHECK(same(fit(data, params), all));
@@ -187,8 +187,8 @@ TEST(parallel_threads_and_portions_do_not_matter) {
     CHECK(!same(fit(data, params), std::span(all).subspan(2, 3)));
 }
 
-// Without an answer to the interrupt these fits take minutes.
-TEST(parallel_a_throwing_poll_ends_a_fit_soon) {
+// Unless interrupted, these fits take minutes.
+TEST(parallel_a_throwing_poll_stops_a_fit_quickly) {
     const Data<> data = random_data(17, {30, 60, 300, 0});
     TrainParams many_trees = default_params(data);
     many_trees.max_features = 300;

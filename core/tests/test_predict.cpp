@@ -10,7 +10,7 @@
 namespace puforest::testing {
 namespace {
 
-// A data set and a forest grown on it; `n_rows` decides whether prediction takes threads.
+// Data and a forest trained on it; `n_rows` determines whether predictions use threads.
 struct Grown {
     Data<> data;
     TrainParams params;
@@ -36,7 +36,7 @@ const Grown& small() {
     return grown;
 }
 
-// Several blocks, and still too little work for threads.
+// Several blocks, but too little work for threads.
 const Grown& medium() {
     static const Grown grown(1200, {true, true, 0, 0});
     return grown;
@@ -47,12 +47,13 @@ const Grown& large() {
     return grown;
 }
 
-TEST(predict_mean_is_the_walk_through_the_trees) {
+TEST(predict_mean_matches_a_naive_walk) {
     for (const Grown* g : {&small(), &medium(), &large()}) {
         const Matrix<double> x = g->data.matrix();
         std::vector<double> expected(x.rows);
         for (std::size_t i = 0; i < x.rows; ++i) {
-            for (const Tree& tree : g->trees) expected[i] += Forest::answer(tree, walk(tree, x, i));
+            for (const Tree& tree : g->trees)
+                expected[i] += Forest::posterior(tree, walk(tree, x, i));
             expected[i] /= static_cast<double>(g->trees.size());
         }
         for (const unsigned n_threads : {0u, 1u, 2u, 3u, 8u}) {
@@ -63,7 +64,7 @@ TEST(predict_mean_is_the_walk_through_the_trees) {
     }
 }
 
-TEST(predict_leaves_are_where_the_walk_ends) {
+TEST(predict_leaves_match_a_naive_walk) {
     for (const Grown* g : {&small(), &medium(), &large()}) {
         const Matrix<double> x = g->data.matrix();
         const std::size_t n_trees = g->trees.size();
@@ -79,7 +80,7 @@ TEST(predict_leaves_are_where_the_walk_ends) {
     }
 }
 
-// Values that a float holds exactly, seen through either type and any strides.
+// Values that are exact as float, read as either type and with any strides.
 TEST(predict_reads_floats_and_strides) {
     const Grown& g = small();
     const Matrix<double> x = g.data.matrix();
@@ -107,8 +108,8 @@ TEST(predict_reads_floats_and_strides) {
     CHECK(mean_of(Matrix<double>{&backwards.back(), x.rows, x.cols, -cols, -1}) == expected);
 }
 
-// One split on x0 <= 0.1: the float 0.1f lies above the double 0.1, and a missing value answers
-// no to every question.
+// One split on x0 <= 0.1: the float 0.1f is greater than the double 0.1, and NaN goes right at
+// every split.
 TEST(predict_compares_as_doubles) {
     Forest forest{{}};
     forest.offset = {0, 3};
@@ -142,14 +143,14 @@ Forest two_trees() {
     return forest;
 }
 
-void check_refused(const std::function<void(Forest&)>& spoil) {
+void check_rejected(const std::function<void(Forest&)>& spoil) {
     Forest forest = two_trees();
     spoil(forest);
     CHECK_THROWS(std::invalid_argument, forest.predictor(2));
 }
 
-// A float compares with a threshold as the double of the same value does, also at the ends of
-// the range and beyond it.
+// A float compares with a threshold like the double of the same value, even at the limits of the
+// range and beyond.
 TEST(predict_floats_compare_as_doubles) {
     constexpr float kMost = std::numeric_limits<float>::max();
     constexpr float kTiny = std::numeric_limits<float>::denorm_min();
@@ -178,7 +179,7 @@ TEST(predict_floats_compare_as_doubles) {
     }
 }
 
-// So many features that their numbers and those of the nodes do not fit a word of 32 bits.
+// Too many features for feature and distance to fit into 32 bits.
 TEST(predict_with_huge_rows) {
     const std::uint32_t n_features = (1u << 31) - 7;
     Forest forest{{}};
@@ -187,7 +188,7 @@ TEST(predict_with_huge_rows) {
     forest.threshold = {2, 0, 0.5, 0, 0};
     forest.left = {1, -1, 3, -1, -1};
     forest.value = {0.5, 0.1, 0.5, 0.2, 0.3};
-    // A column stride of zero: every feature is the one number there is.
+    // A column stride of zero: all features have the same value.
     const std::vector<float> x{2, 3, 0};
     std::vector<double> mean(3);
     forest.predictor<float>(n_features)
@@ -195,7 +196,7 @@ TEST(predict_with_huge_rows) {
     CHECK(mean == std::vector{0.1, 0.3, 0.1});
 }
 
-TEST(predict_refuses_hostile_arrays) {
+TEST(predict_rejects_invalid_arrays) {
     using Offsets = std::vector<std::int64_t>;
     constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
     constexpr NodeId kMost = std::numeric_limits<NodeId>::max();
@@ -212,26 +213,26 @@ TEST(predict_refuses_hostile_arrays) {
           {-kHuge, 3, 8}, {0, 3, 8, 0},  {0, 2, 8},
           {0, 8},         {-1, 8}}) {
         // {0, 8} reads both trees as one, in which the second root's children come before it.
-        check_refused([&](Forest& f) { f.offset = offset; });
+        check_rejected([&](Forest& f) { f.offset = offset; });
     }
     for (const std::int32_t feature : {2, -2, kMost, -kMost - 1}) {
-        check_refused([&](Forest& f) { f.feature[0] = feature; });
-        check_refused([&](Forest& f) { f.feature[5] = feature; });
+        check_rejected([&](Forest& f) { f.feature[0] = feature; });
+        check_rejected([&](Forest& f) { f.feature[5] = feature; });
     }
-    // To itself, back to the root, outside on either side, the right child one too far.
+    // Itself, the root, outside on either side, and a right child just outside.
     for (const NodeId left : {2, 1, 0, -1, -5, 4, 5, kMost, kMost - 1, -kMost - 1}) {
-        check_refused([&](Forest& f) { f.left[5] = left; });
+        check_rejected([&](Forest& f) { f.left[5] = left; });
     }
-    for (const NodeId left : {0, -1, 2, 3}) check_refused([&](Forest& f) { f.left[0] = left; });
-    check_refused([](Forest& f) { f.feature.pop_back(); });
-    check_refused([](Forest& f) { f.threshold.pop_back(); });
-    check_refused([](Forest& f) { f.left.pop_back(); });
-    check_refused([](Forest& f) { f.value.pop_back(); });
-    check_refused([](Forest& f) { f.value.push_back(0); });
-    check_refused([](Forest& f) { f = Forest{{}}; });
+    for (const NodeId left : {0, -1, 2, 3}) check_rejected([&](Forest& f) { f.left[0] = left; });
+    check_rejected([](Forest& f) { f.feature.pop_back(); });
+    check_rejected([](Forest& f) { f.threshold.pop_back(); });
+    check_rejected([](Forest& f) { f.left.pop_back(); });
+    check_rejected([](Forest& f) { f.value.pop_back(); });
+    check_rejected([](Forest& f) { f.value.push_back(0); });
+    check_rejected([](Forest& f) { f = Forest{{}}; });
 }
 
-// A child may not be shared or left out by a sound tree, but neither does harm.
+// Valid trees do not share or omit children, but doing so is harmless.
 TEST(predict_survives_a_shared_child) {
     Forest forest = two_trees();
     forest.left[3] = 3;
@@ -241,7 +242,7 @@ TEST(predict_survives_a_shared_child) {
     CHECK(mean == 0.5);
 }
 
-TEST(predict_held_out_rows_by_the_trees_that_did_not_see_them) {
+TEST(predict_held_out_averages_the_trees_not_trained_on_a_row) {
     for (const Grown* g : {&small(), &medium(), &large()}) {
         const Matrix<double> x = g->data.matrix();
         const auto n = static_cast<std::uint32_t>(g->data.order.size());
@@ -251,7 +252,7 @@ TEST(predict_held_out_rows_by_the_trees_that_did_not_see_them) {
                 draw_sample(g->params.sampling, tree_key(g->params.seed, t), g->data.n_labeled, n);
             for (Row i = 0; i < n; ++i) {
                 if (std::binary_search(sample.rows.begin(), sample.rows.end(), i)) continue;
-                sum[i] += Forest::answer(g->trees[t], walk(g->trees[t], x, g->data.order[i]));
+                sum[i] += Forest::posterior(g->trees[t], walk(g->trees[t], x, g->data.order[i]));
                 ++count[i];
             }
         }
@@ -265,14 +266,14 @@ TEST(predict_held_out_rows_by_the_trees_that_did_not_see_them) {
                 const double m = mean[g->data.order[i]];
                 CHECK(count[i] > 0 ? m == sum[i] / count[i] : std::isnan(m));
             }
-            // Rows of X outside the fit are left alone.
+            // Rows of X outside the fit are not written.
             CHECK(std::count(mean.begin(), mean.end(), -1) ==
                   static_cast<std::ptrdiff_t>(x.rows - n));
         }
     }
 }
 
-TEST(predict_held_out_is_nan_where_all_trees_saw_the_row) {
+TEST(predict_held_out_is_nan_if_all_trees_were_trained_on_the_row) {
     const Grown g(90, {false, false, 30, 20});
     std::vector<double> mean(g.data.rows(), -1);
     g.predictor.mean_held_out(g.data.matrix(), g.data.order, 30, g.params, mean.data(), Poll{});

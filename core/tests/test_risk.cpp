@@ -11,7 +11,7 @@
 namespace puforest::testing {
 namespace {
 
-// The losses as functions of the margin, as they are defined.
+// The losses as functions of the margin, by definition.
 double quadratic(double m) { return (1 - m) * (1 - m); }
 double logistic(double m) { return m > 0 ? std::log1p(std::exp(-m)) : std::log1p(std::exp(m)) - m; }
 double savage(double m) { return 4 / ((1 + std::exp(m)) * (1 + std::exp(m))); }
@@ -27,8 +27,8 @@ using LossFunction = double (*)(double);
 constexpr std::array kPositive{0.0, 0.07, 0.3, 1.0};
 constexpr std::array kUnlabeled{0.0, 0.07, 0.1, 0.3, 0.31, 0.7, 1.0, 4.0};
 
-// Call use(w_p, w_u) for masses of either sign of W_n, zeros included. The best v of the
-// quadratic loss, (W_p - W_n) / W_u, stays on the grid below.
+// Call use(w_p, w_u) for masses with either sign of W_n, including zeros. The optimal v of the
+// quadratic loss, (W_p - W_n) / W_u, is within the grid below.
 template <class Use>
 void for_each_masses(const Use& use) {
     for (const double w_p : kPositive) {
@@ -48,7 +48,7 @@ double grid_minimum(LossFunction loss, double p, double n) {
     return least;
 }
 
-// Falls on, and by more each time.
+// Decreasing, with growing steps.
 bool is_unbounded(LossFunction loss, double p, double n) {
     double before = risk_at(loss, p, n, 16);
     double step = 0;
@@ -71,7 +71,7 @@ void closed_form_is_the_minimum(LossFunction loss) {
             CHECK(is_unbounded(loss, w_p, n));
             return;
         }
-        // The grid is fine enough to come close to the minimum, and never below it.
+        // The minimum over the grid is close to the minimum, and never below it.
         const double on_grid = grid_minimum(loss, w_p, n);
         CHECK(minimum <= on_grid + 1e-12);
         CHECK(on_grid <= minimum + 1e-4);
@@ -96,7 +96,7 @@ TEST(risk_closed_forms_are_minima_over_v) {
     check_loss<ExponentialLoss>(exponential);
 }
 
-// Which losses have no minimum is a statement of its own: the grid cannot tell -1e9 from -inf.
+// Unbounded losses need a separate test: the grid cannot distinguish -1e9 from -inf.
 TEST(risk_is_minus_infinity_where_the_loss_is_unbounded) {
     const double p = 0.3, u = 0.1;
     CHECK((NodeRisk<LogisticLoss, false>::minimum(p, u) == kMinusInfinity));
@@ -109,7 +109,7 @@ TEST(risk_is_minus_infinity_where_the_loss_is_unbounded) {
     CHECK(std::isfinite(NodeRisk<SigmoidLoss, false>::minimum(p, 0)));
 }
 
-TEST(risk_values_by_hand) {
+TEST(risk_values_computed_by_hand) {
     CHECK((NodeRisk<QuadraticLoss, false>::minimum(1, 4) == 3));
     CHECK((NodeRisk<QuadraticLoss, false>::minimum(2, 1) == -8));
     CHECK((NodeRisk<QuadraticLoss, true>::minimum(2, 1) == 0));
@@ -133,7 +133,7 @@ void pure_where_no_split_can_help() {
     });
 }
 
-TEST(risk_pure_where_no_split_can_help) {
+TEST(risk_pure_if_no_split_can_reduce_it) {
     pure_where_no_split_can_help<QuadraticLoss>();
     pure_where_no_split_can_help<LogisticLoss>();
     pure_where_no_split_can_help<SavageLoss>();
@@ -143,7 +143,7 @@ TEST(risk_pure_where_no_split_can_help) {
     pure_where_no_split_can_help<ExponentialLoss>();
 }
 
-// The least risk that the children of a node can have, over all features and all cuts.
+// The minimum risk of the children of a node over all features and cuts.
 double best_reduction(const NodeSums& node, const Data<>& data, const NodeSums& root) {
     const auto risk = [&](const NodeSums& s) {
         return quadratic_risk(0.3 * s.n_labeled / root.n_labeled,
@@ -164,7 +164,7 @@ double best_reduction(const NodeSums& node, const Data<>& data, const NodeSums& 
     return best;
 }
 
-TEST(risk_optimal_splits_are_the_best_there_are) {
+TEST(risk_optimal_splits_have_the_minimum_risk) {
     for (const std::uint32_t levels : {0u, 5u, 40u}) {
         const Data<> data = random_data(5 + levels, {40, 90, 3, levels});
         TrainParams params = default_params(data);
@@ -173,7 +173,7 @@ TEST(risk_optimal_splits_are_the_best_there_are) {
         const Tree tree = fit(data, params)[0];
         const auto nodes = sums_by_node(tree, 0, data, params, unit_weights(data));
         for (NodeId i = 0; i < tree.size(); ++i) {
-            if (tree.feature[i] == Tree::kLeaf) continue;
+            if (tree.feature[i] == kLeaf) continue;
             CHECK(is_near(reduction(tree, i), best_reduction(nodes[i], data, nodes[0])));
             double below = kMinusInfinity;
             double above = -kMinusInfinity;

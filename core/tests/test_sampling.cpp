@@ -28,7 +28,7 @@ bool is_sound(const Sample& sample, std::uint32_t n_labeled, std::uint32_t n_row
                middle, sample.rows.end(), [&](Row r) { return r >= n_labeled && r < n_rows; });
 }
 
-// Times that each row was drawn over many trees.
+// How often each row was drawn over many trees.
 std::vector<double> tally(const Sampling& sampling, std::uint64_t n_trees) {
     std::vector<double> times(kRows);
     for (std::uint64_t tree = 0; tree < n_trees; ++tree) {
@@ -37,8 +37,8 @@ std::vector<double> tally(const Sampling& sampling, std::uint64_t n_trees) {
     return times;
 }
 
-// All within six standard deviations of `mean` for draws with replacement (fewer without), and
-// their spread not far below either: draws that are too even are not random.
+// All counts are within six standard deviations of `mean` for draws with replacement (fewer
+// without), and their variance is not much smaller either: draws that are too even are not random.
 bool looks_uniform(std::span<const double> times, double mean) {
     double chi = 0;
     for (const double t : times) {
@@ -100,7 +100,7 @@ TEST(sampling_together) {
     CHECK(labeled.size() > 3);
 }
 
-// With one labeled row among many, a third of the draws would miss it, and the other way round.
+// With one labeled row among many, a third of the draws would miss it, and vice versa.
 TEST(sampling_together_always_has_both_groups) {
     for (const std::uint32_t n_labeled : {1u, 2u, 28u, 29u}) {
         bool topped_up = false;
@@ -116,7 +116,7 @@ TEST(sampling_together_always_has_both_groups) {
     CHECK(is_sound(two, 1, 2));
 }
 
-TEST(sampling_depends_on_the_key_alone) {
+TEST(sampling_depends_only_on_the_key) {
     for (const Sampling& s : {Sampling{true, false, 12, 28}, Sampling{false, false, 6, 14},
                               Sampling{true, true, 0, 0}}) {
         for (std::uint64_t tree = 0; tree < 20; ++tree) {
@@ -176,7 +176,7 @@ TEST(rng_keys_do_not_collide) {
     CHECK(keys.size() == made);
 }
 
-// Column 0 spans [0, 1] with nearly all rows at its low end; 1 to 3 are alike; 4 is constant.
+// Column 0 spans [0, 1] with nearly all rows near 0; 1 to 3 are identical; 4 is constant.
 TEST(splits_are_uniform) {
     Data<> data = random_data(6, {30, 70, 5, 0});
     for (std::size_t i = 0; i < data.rows(); ++i) {
@@ -199,8 +199,8 @@ TEST(splits_are_uniform) {
     CHECK(looks_uniform(tenths, features[0] / 10));
 }
 
-// Ranges that overflow, neighbors with nothing between them, and zeros of both signs.
-TEST(splits_of_extreme_values_are_sound) {
+// Ranges that overflow, adjacent floats, and zeros of both signs.
+TEST(splits_of_extreme_values_are_valid) {
     using Limits = std::numeric_limits<double>;
     const std::vector<double> values{-Limits::max(),
                                      -Limits::denorm_min(),

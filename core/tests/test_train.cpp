@@ -10,7 +10,7 @@
 namespace puforest::testing {
 namespace {
 
-TEST(train_trees_are_sound) {
+TEST(train_trees_are_valid) {
     const Data<> few = random_data(1, {40, 80, 4, 6});
     const Data<> many = random_data(2, {30, 60, 3, 0});
     for (const Data<>* data : {&few, &many}) {
@@ -38,7 +38,7 @@ TEST(train_trees_are_sound) {
     }
 }
 
-// More rows than two-byte codes can number; the nodes shrink from large to small.
+// More rows than two-byte codes can represent; nodes of all sizes.
 TEST(train_with_codes_of_every_width) {
     Data<> data = random_data(20, {20'000, 60'000, 3, 0});
     for (std::size_t k = 0; k < data.x.size(); k += 3) {
@@ -61,7 +61,7 @@ TEST(train_with_codes_of_every_width) {
     }
 }
 
-TEST(train_rows_land_where_they_were_counted) {
+TEST(train_counts_match_the_leaves_of_the_rows) {
     const Data<> data = random_data(4, {60, 200, 5, 0});
     const TrainParams params = default_params(data);
     const auto trees = fit(data, params);
@@ -75,14 +75,14 @@ TEST(train_rows_land_where_they_were_counted) {
             ++(i < data.n_labeled ? labeled : unlabeled)[leaves[data.order[i] * 3 + t]];
         }
         for (NodeId k = 0; k < trees[t].size(); ++k) {
-            if (trees[t].feature[k] != Tree::kLeaf) continue;
+            if (trees[t].feature[k] != kLeaf) continue;
             CHECK(labeled[k] == trees[t].n_labeled[k]);
             CHECK(unlabeled[k] == trees[t].n_unlabeled[k]);
         }
     }
 }
 
-TEST(train_keeps_its_limits) {
+TEST(train_respects_limits) {
     const Data<> data = random_data(8);
     const TrainParams free = default_params(data);
     const std::size_t full_size = fit(data, free)[0].feature.size();
@@ -101,14 +101,14 @@ TEST(train_keeps_its_limits) {
     const Tree split = limited(&TrainParams::min_samples_split, 15u);
     const Tree reduced = limited(&TrainParams::min_risk_reduction, 0.003);
     for (NodeId i = 0; i < split.size(); ++i) {
-        CHECK(split.feature[i] == Tree::kLeaf || split.n_labeled[i] + split.n_unlabeled[i] >= 15);
+        CHECK(split.feature[i] == kLeaf || split.n_labeled[i] + split.n_unlabeled[i] >= 15);
     }
     for (NodeId i = 0; i < reduced.size(); ++i) {
-        CHECK(reduced.feature[i] == Tree::kLeaf || reduction(reduced, i) >= 0.003);
+        CHECK(reduced.feature[i] == kLeaf || reduction(reduced, i) >= 0.003);
     }
 }
 
-TEST(train_best_first_is_a_part_of_the_full_tree) {
+TEST(train_best_first_is_a_subtree_of_the_full_tree) {
     const Data<> data = random_data(9, {80, 200, 6, 0});
     for (const Thresholds mode : {Thresholds::Random, Thresholds::Optimal}) {
         TrainParams params = default_params(data);
@@ -127,7 +127,7 @@ TEST(train_best_first_is_a_part_of_the_full_tree) {
     }
 }
 
-TEST(train_the_order_of_rows_does_not_matter) {
+TEST(train_row_order_does_not_change_the_trees) {
     for (const std::uint32_t levels : {0u, 5u}) {
         Data<> data = random_data(11, {40, 80, 4, levels});
         const TrainParams params = default_params(data);
@@ -153,7 +153,7 @@ void for_each_search(const Data<>& data, const Use& use) {
     }
 }
 
-TEST(train_weights_of_one_are_counts) {
+TEST(train_unit_weights_equal_counts) {
     const Data<> data = random_data(15);
     for_each_search(data, [&](TrainParams params) {
         CHECK(same(fit(data, params, unit_weights(data).view()), fit(data, params)));
@@ -162,7 +162,7 @@ TEST(train_weights_of_one_are_counts) {
     });
 }
 
-TEST(train_a_weight_of_two_is_the_row_twice) {
+TEST(train_a_weight_of_two_equals_a_duplicate_row) {
     const Data<> data = random_data(16);
     Data<> twice{data.x, data.cols, {}, 0};
     Weights weights = unit_weights(data);
@@ -185,7 +185,7 @@ TEST(train_a_weight_of_two_is_the_row_twice) {
     });
 }
 
-TEST(train_a_tree_may_be_a_long_chain) {
+TEST(train_trees_can_be_long_chains) {
     const Data<> data = chain_data(kChainFeatures);
     TrainParams params = default_params(data);
     params.n_trees = 1;
@@ -196,7 +196,7 @@ TEST(train_a_tree_may_be_a_long_chain) {
     check_structure(tree, params);
     std::vector<std::size_t> depth(tree.feature.size());
     for (NodeId i = 0; i < tree.size(); ++i) {
-        if (tree.feature[i] == Tree::kLeaf) continue;
+        if (tree.feature[i] == kLeaf) continue;
         depth[tree.left[i]] = depth[tree.left[i] + 1] = depth[i] + 1;
     }
     const std::size_t deepest = *std::max_element(depth.begin(), depth.end());
@@ -207,7 +207,7 @@ TEST(train_a_tree_may_be_a_long_chain) {
     CHECK(leaves[0] == leaves[1] && depth[leaves[0]] == deepest);
 }
 
-TEST(train_refuses_what_does_not_fit) {
+TEST(train_rejects_inconsistent_sizes) {
     const Data<> data = random_data(18);
     const TrainParams params = default_params(data);
     const auto refuses = [&](Data<> changed, const TrainParams& p) {

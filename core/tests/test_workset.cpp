@@ -9,7 +9,7 @@
 namespace puforest::testing {
 namespace {
 
-// Columns of no, one, two and four bytes a code, more than a tile of each kind of width.
+// Columns of zero, one, two and four bytes per code, more than a tile of each width.
 Data<> mixed_data(std::uint32_t n_labeled, std::uint32_t n_unlabeled) {
     constexpr std::size_t kCols = 45;
     Data<> data = random_data(30, {n_labeled, n_unlabeled, kCols, 0});
@@ -29,7 +29,7 @@ std::vector<Row> every(std::size_t k, std::size_t first, std::size_t last) {
     return rows;
 }
 
-// The rows `original` stand in `set` where `rows` say, with all their codes and weights.
+// Check that the rows `original` are in `set` at the positions `rows`, with codes and weights.
 void check_copy(const Workset& set, const Columns& columns, const Weights& weights,
                 const NodeRows& rows, const std::vector<Row>& original) {
     CHECK(set.distinct());
@@ -64,7 +64,7 @@ TEST(workset_copies_have_the_codes_of_their_rows) {
     CHECK(all.worth_copying(2000) && !all.worth_copying(60'000) && !all.worth_copying(2));
     Workset first(columns, weights.view(), true);
     Workset second(columns, weights.view(), true);
-    // Large and small, with one group missing, and back to large: memory is used again.
+    // Large, small, with an empty group, and large again: memory is reused.
     for (const std::size_t step : {20, 600, 21, 100'000, 9}) {
         std::vector<Row> labeled = every(step, 3, data.n_labeled);
         std::vector<Row> unlabeled = every(step, data.n_labeled, data.order.size());
@@ -74,7 +74,7 @@ TEST(workset_copies_have_the_codes_of_their_rows) {
         first.copy(all, {labeled, unlabeled});
         check_copy(first, columns, weights, {labeled, unlabeled}, original);
 
-        // A copy of every other row of the copy.
+        // Copy every other row of the copy.
         std::vector<Row> some_l;
         std::vector<Row> some_u;
         std::vector<Row> some_original;
@@ -103,15 +103,15 @@ TEST(workset_without_unlabeled_rows) {
     check_copy(set, columns, weights, {labeled, {}}, original);
 }
 
-// Best-first growth reads from all rows throughout, depth-first growth from copies within
-// copies: the splits must be the same.
+// Best-first growth always reads from all rows, depth-first growth from nested copies: the splits
+// must be the same.
 TEST(workset_copies_do_not_change_the_trees) {
     const Data<> data = mixed_data(3000, 30'000);
     const Weights weights = random_weights(data, 33);
     const std::vector<Sampling> samplings{
         all_rows(data),
         {false, false, 400, 25'000},                        // some rows of each group
-        {true, false, data.n_labeled, data.n_unlabeled()},  // some rows twice
+        {true, false, data.n_labeled, data.n_unlabeled()},  // duplicate rows
         {true, true, 0, 0},
     };
     for (const Sampling& sampling : samplings) {

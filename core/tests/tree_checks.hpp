@@ -1,4 +1,4 @@
-// What must hold of every grown tree, whatever the parameters.
+// Invariants of every tree, for any parameters.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ inline Weights random_weights(const Data<>& data, std::uint64_t seed) {
     return weights;
 }
 
-// From the definition: whether a node of these masses is to be left alone.
+// By definition: whether a node with these masses must not be split.
 inline bool is_pure(const TrainParams& params, double w_p, double w_u) {
     if (w_p <= 0 || w_u <= 0) return true;
     if (params.risk != Risk::uPU) return w_u <= w_p;
@@ -51,12 +51,13 @@ inline bool is_pure(const TrainParams& params, double w_p, double w_u) {
 inline void check_structure(const Tree& tree, const TrainParams& params) {
     const auto n = static_cast<std::size_t>(tree.size());
     CHECK(n % 2 == 1);
-    CHECK(tree.threshold.size() == n && tree.left.size() == n && tree.w_p.size() == n &&
-          tree.w_u.size() == n && tree.n_labeled.size() == n && tree.n_unlabeled.size() == n);
+    for_each_node_field([&](const auto&, auto get) { CHECK(get(tree).size() == n); });
     std::vector<int> parents(n);
     for (NodeId i = 0; i < tree.size(); ++i) {
-        if (tree.feature[i] == Tree::kLeaf) {
-            CHECK(tree.left[i] == Tree::kLeaf && tree.threshold[i] == 0);
+        if (tree.feature[i] == kLeaf) {
+            for_each_node_field([&](const auto& field, auto get) {
+                CHECK(get(tree)[i] == field.in_leaves.value_or(get(tree)[i]));
+            });
             continue;
         }
         const NodeId left = tree.left[i];
@@ -72,11 +73,11 @@ inline void check_structure(const Tree& tree, const TrainParams& params) {
     CHECK(parents[0] == 0 && std::count(parents.begin() + 1, parents.end(), 1) == tree.size() - 1);
 }
 
-// A node as its rows make it, to be compared with what the tree says.
+// Statistics of a node computed from its rows, to compare with the tree.
 struct NodeSums {
     std::int32_t n_labeled = 0, n_unlabeled = 0;
     double positive = 0, labeled = 0, unlabeled = 0;
-    std::vector<Row> rows;  // by position in the order
+    std::vector<Row> rows;  // positions in the order
 
     void add(Row position, const Data<>& data, const Weights& weights) {
         rows.push_back(position);
@@ -91,7 +92,7 @@ struct NodeSums {
     }
 };
 
-// Send the rows that the tree with this number saw down from the root.
+// Pass the training rows of tree `number` down from the root.
 inline std::vector<NodeSums> sums_by_node(const Tree& tree, std::uint32_t number,
                                           const Data<>& data, const TrainParams& params,
                                           const Weights& weights) {
@@ -101,7 +102,7 @@ inline std::vector<NodeSums> sums_by_node(const Tree& tree, std::uint32_t number
     std::vector<NodeSums> nodes(static_cast<std::size_t>(tree.size()));
     for (const Row position : sample.rows) nodes[0].add(position, data, weights);
     for (NodeId i = 0; i < tree.size(); ++i) {
-        if (tree.feature[i] == Tree::kLeaf) continue;
+        if (tree.feature[i] == kLeaf) continue;
         for (const Row position : nodes[i].rows) {
             const double value = data.matrix().at(data.order[position], tree.feature[i]);
             nodes[tree.left[i] + (value > tree.threshold[i])].add(position, data, weights);
@@ -124,12 +125,12 @@ inline void check_sums(const Tree& tree, const std::vector<NodeSums>& nodes,
     }
 }
 
-// With no limits set, a leaf is pure or all its rows are alike.
+// Without limits, a leaf is pure or all its rows are identical.
 inline void check_fully_grown(const Tree& tree, const std::vector<NodeSums>& nodes,
                               const Data<>& data, const TrainParams& params) {
     const Matrix<double> x = data.matrix();
     for (NodeId i = 0; i < tree.size(); ++i) {
-        if (tree.feature[i] != Tree::kLeaf || is_pure(params, tree.w_p[i], tree.w_u[i])) continue;
+        if (tree.feature[i] != kLeaf || is_pure(params, tree.w_p[i], tree.w_u[i])) continue;
         for (std::size_t j = 0; j < data.cols; ++j) {
             for (const Row position : nodes[i].rows) {
                 CHECK(x.at(data.order[position], j) == x.at(data.order[nodes[i].rows[0]], j));
@@ -159,18 +160,18 @@ inline double quadratic_risk(double w_p, double w_u) {
     return NodeRisk<QuadraticLoss, true>::minimum(w_p, w_u);
 }
 
-// What a split is worth under the default parameters.
+// Risk reduction of a split with the default parameters.
 inline double reduction(const Tree& tree, NodeId i) {
     const NodeId l = tree.left[i];
     return quadratic_risk(tree.w_p[i], tree.w_u[i]) - quadratic_risk(tree.w_p[l], tree.w_u[l]) -
            quadratic_risk(tree.w_p[l + 1], tree.w_u[l + 1]);
 }
 
-// "" for the root, then L and R.
+// Path of a node: "" for the root, then L and R.
 inline std::vector<std::string> paths_of(const Tree& tree) {
     std::vector<std::string> paths(static_cast<std::size_t>(tree.size()));
     for (NodeId i = 0; i < tree.size(); ++i) {
-        if (tree.feature[i] == Tree::kLeaf) continue;
+        if (tree.feature[i] == kLeaf) continue;
         paths[tree.left[i]] = paths[i] + 'L';
         paths[tree.left[i] + 1] = paths[i] + 'R';
     }
@@ -179,24 +180,24 @@ inline std::vector<std::string> paths_of(const Tree& tree) {
 
 using Splits = std::map<std::string, std::pair<std::int32_t, double>>;
 
-// The tree without the numbers of its nodes.
+// The tree independent of the order of its nodes.
 inline Splits splits_by_path(const Tree& tree) {
     const std::vector<std::string> paths = paths_of(tree);
     Splits splits;
     for (NodeId i = 0; i < tree.size(); ++i) {
-        if (tree.feature[i] != Tree::kLeaf) {
+        if (tree.feature[i] != kLeaf) {
             splits[paths[i]] = {tree.feature[i], tree.threshold[i]};
         }
     }
     return splits;
 }
 
-// The splits that a greedy choice among those of the full tree makes.
+// The splits of the full tree that a greedy choice makes.
 inline Splits greedy(const Tree& full, std::size_t n_leaves) {
     const auto paths = paths_of(full);
     std::priority_queue<std::pair<double, NodeId>> open;
     const auto push = [&](NodeId i) {
-        if (full.feature[i] != Tree::kLeaf) open.push({reduction(full, i), i});
+        if (full.feature[i] != kLeaf) open.push({reduction(full, i), i});
     };
     Splits chosen;
     push(0);

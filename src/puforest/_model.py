@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,40 +15,43 @@ from puforest.risk import minimum_risk, posterior
 
 FORMAT_VERSION = 1
 
-LEAF = -1
+LEAF = _core.LEAF
+
+# Name, dtype, value in leaves and meaning of each array over the nodes. A field is added in
+# core/include/puforest/node_fields.hpp.
+NODE_FIELDS = tuple(_core.node_fields())
 
 Predictor: TypeAlias = _core.Predictor32 | _core.Predictor64
 
 
-@dataclass(frozen=True)
-class Forest:
-    """Trees, one after another; the nodes of tree ``t`` are ``offset[t]`` to ``offset[t + 1]``.
+class Forest(_core.NodeArrays):
+    """Trees stored one after another; tree ``t`` has the nodes ``offset[t]`` to ``offset[t + 1]``.
 
-    Child indices count from the root of their tree, so that a part of the arrays is a forest
-    too. Masses are kept for every node: votes, posteriors, importances and the answers for
-    another class prior all follow from them.
+    Each node field (see `NODE_FIELDS`) is an attribute, an array over the nodes of all trees.
+    Child indices are relative to the root of their tree, so that a slice of the arrays is also a
+    forest. Every node keeps its masses: votes, posteriors, importances and the predictions for
+    another class prior follow from them.
     """
 
-    n_features: int
-    offset: NDArray[np.int64]
-    feature: NDArray[np.int32]  # LEAF in leaves
-    threshold: NDArray[np.float64]  # x <= threshold goes left
-    left: NDArray[np.int32]  # the right child is left + 1; LEAF in leaves
-    w_p: NDArray[np.float64]
-    w_u: NDArray[np.float64]
-    n_labeled: NDArray[np.int32]
-    n_unlabeled: NDArray[np.int32]
-    _predictors: dict[tuple[str, bool], Predictor] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, *, n_features: int, offset: NDArray[np.int64], **nodes: NDArray[Any]
+    ) -> None:
+        super().__init__(nodes)
+        self.n_features: Final = n_features
+        self.offset: Final = offset
+        self._predictors: Final[dict[tuple[str, bool], Predictor]] = {}
         for array in self._arrays().values():
             array.flags.writeable = False
 
+    def _nodes(self) -> dict[str, NDArray[Any]]:
+        return {field.name: getattr(self, field.name) for field in NODE_FIELDS}
+
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+        return {"offset": self.offset, **self._nodes()}
+
+    # skops calls it, and the default of object does not support native base classes.
+    def __reduce__(self) -> tuple[Any, ...]:
+        return copyreg.__newobj__, (Forest,), self.__getstate__()  # type: ignore[attr-defined]
 
     def __getstate__(self) -> dict[str, Any]:
         return {"version": FORMAT_VERSION, "n_features": self.n_features, **self._arrays()}
@@ -58,13 +61,11 @@ class Forest:
         version = values.pop("version")
         if version != FORMAT_VERSION:
             raise ValueError(
-                f"the model has format version {version}, but this puforest reads version "
-                f"{FORMAT_VERSION}: load it with the puforest that saved it, or fit it again"
+                f"the model has format version {version}, but this version of puforest reads "
+                f"format version {FORMAT_VERSION}: load it with the version that saved it, or fit "
+                "it again"
             )
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "_predictors", {})
-        self.__post_init__()
+        Forest.__init__(self, **values)
 
     @property
     def n_trees(self) -> int:
@@ -76,61 +77,53 @@ class Forest:
         return leaf
 
     def tree(self, t: int) -> Forest:
-        """Tree `t` as a forest of its own, without copying its nodes."""
+        """Return tree `t` as a forest of one tree, without copying its nodes."""
         part = slice(self.offset[t], self.offset[t + 1])
-        nodes = {name: array[part] for name, array in self._arrays().items() if name != "offset"}
+        nodes = {name: array[part] for name, array in self._nodes().items()}
         size = self.offset[t + 1] - self.offset[t]
         return Forest(n_features=self.n_features, offset=np.array([0, size]), **nodes)
 
     def followed_by(self, other: Forest) -> Forest:
-        """The trees of this forest and then those of `other`."""
-        others = other._arrays()
-        joined = {
-            name: np.concatenate([array, others[name]])
-            for name, array in self._arrays().items()
-            if name != "offset"
+        """Return the trees of this forest followed by those of `other`."""
+        others = other._nodes()
+        nodes = {
+            name: np.concatenate([array, others[name]]) for name, array in self._nodes().items()
         }
         offset = np.concatenate([self.offset, self.offset[-1] + other.offset[1:]])
-        return Forest(n_features=self.n_features, offset=offset, **joined)
+        return Forest(n_features=self.n_features, offset=offset, **nodes)
 
     def with_prior(self, risk: str, old: float, new: float) -> Forest:
-        """The same trees, their masses those of another class prior."""
-        w_p = self.w_p * (new / old)
-        if risk != "pn":
-            return replace(self, w_p=w_p)
-        w_n = (self.w_u - self.w_p) * ((1 - new) / (1 - old))
-        return replace(self, w_p=w_p, w_u=w_p + w_n)
+        """Return the same trees with the masses of another class prior."""
+        w_p, w_u = self.w_p * (new / old), self.w_u
+        if risk == "pn":
+            w_u = w_p + (self.w_u - self.w_p) * ((1 - new) / (1 - old))
+        nodes = self._nodes() | {"w_p": w_p, "w_u": w_u}
+        return Forest(n_features=self.n_features, offset=self.offset, **nodes)
 
-    # Answers
+    # Predictions
 
     def votes(self) -> NDArray[np.bool_]:
-        """Whether each node would vote for the positive class; a tie is negative."""
+        """Return whether each node votes for the positive class; ties are negative."""
         vote: NDArray[np.bool_] = 2 * self.w_p > self.w_u
         return vote
 
-    def answers(self, voting: str) -> NDArray[np.float64]:
-        """What each node would answer as a leaf: its vote, 0 or 1, or its posterior."""
+    def values(self, voting: str) -> NDArray[np.float64]:
+        """Return the prediction of each node as a leaf: its vote, 0 or 1, or its posterior."""
         if voting == "hard":
             return self.votes().astype(np.float64)
         return posterior(self.w_p, self.w_u)
 
     def predictor(self, voting: str, dtype: np.dtype[Any]) -> Predictor:
-        """The forest packed for predictions on an X of this type; packed once."""
+        """Return the forest packed for predictions on X of this dtype; it is packed once."""
         single = dtype == np.float32
         if (voting, single) not in self._predictors:
             pack = _core.Predictor32 if single else _core.Predictor64
-            self._predictors[voting, single] = pack(
-                self.offset,
-                self.feature,
-                self.threshold,
-                self.left,
-                self.answers(voting),
-                self.n_features,
-            )
+            value = self.values(voting)
+            self._predictors[voting, single] = pack(self.offset, self, value, self.n_features)
         return self._predictors[voting, single]
 
     def decision_path(self, leaves: NDArray[np.int32]) -> sp.csr_array:
-        """Indicator of the nodes on the way to `leaves`, of shape (rows, all nodes)."""
+        """Return the indicator of nodes on the paths to `leaves`, of shape (rows, all nodes)."""
         n_rows = len(leaves)
         parent = self._parents()
         node = (leaves + self.offset[:-1]).ravel()
@@ -145,10 +138,10 @@ class Forest:
         ones = np.ones(len(index[0]), dtype=np.int64)
         return sp.csr_array((ones, index), shape=(n_rows, len(self.feature)))
 
-    # Shape
+    # Structure
 
     def _children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Inner nodes and their left children, as indices into the arrays of all trees."""
+        """Return internal nodes and their left children, as indices into the arrays."""
         inner = np.flatnonzero(~self.is_leaf)
         tree = np.searchsorted(self.offset, inner, side="right") - 1
         return inner, self.left[inner] + self.offset[tree]
@@ -161,14 +154,14 @@ class Forest:
         return parent
 
     def left_children(self) -> NDArray[np.int64]:
-        """Left child of each node as an index into the arrays of all trees; LEAF for leaves."""
+        """Return the left child of each node, as an index into the arrays; LEAF for leaves."""
         inner, left = self._children()
         child = np.full(len(self.feature), LEAF, dtype=np.int64)
         child[inner] = left
         return child
 
     def levels(self) -> Iterator[NDArray[np.int64]]:
-        """The inner nodes of all trees, one depth after another from the roots down."""
+        """Iterate over the internal nodes of all trees, level by level from the roots."""
         left = self.left_children()
         level = self.offset[:-1]
         while len(inner := level[left[level] != LEAF]):
@@ -176,7 +169,7 @@ class Forest:
             level = np.concatenate([left[inner], left[inner] + 1])
 
     def depth(self) -> int:
-        """Number of edges between the root and the deepest leaf of all trees."""
+        """Return the largest number of edges from a root to a leaf."""
         return sum(1 for _ in self.levels())
 
     def n_leaves(self) -> int:
@@ -185,10 +178,10 @@ class Forest:
     # Importances
 
     def reductions(self, risk: str, loss: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The inner nodes and how much the split of each reduces the risk."""
+        """Return the internal nodes and the risk reduction of each split."""
         inner, left = self._children()
         r = minimum_risk(self.w_p, self.w_u, risk=risk, loss=loss)
-        # Under another prior than that of the fit, a node and its child may both be at -inf.
+        # With a prior other than that of the fit, a node and its child can both be -inf.
         with np.errstate(invalid="ignore"):
             return inner, r[inner] - (r[left] + r[left + 1])
 
@@ -202,7 +195,7 @@ class Forest:
         return inner[finite], reduction[finite]
 
     def importances(self, risk: str, loss: str, *, normalized: bool) -> NDArray[np.float64]:
-        """Finite risk reductions added up by feature, averaged over the trees."""
+        """Return the sum of finite risk reductions of each feature, averaged over the trees."""
         inner, reduction = self._finite_reductions(risk, loss, normalized=normalized)
         total = np.bincount(self.feature[inner], weights=reduction, minlength=self.n_features)
         return total / self.n_trees
@@ -210,21 +203,21 @@ class Forest:
     def importances_by_tree(
         self, risk: str, loss: str, features: NDArray[np.intp], *, normalized: bool
     ) -> NDArray[np.float64]:
-        """Finite risk reductions added up by tree and by some features, a column for each."""
+        """Return the sum of finite risk reductions by tree (row) and requested feature (column)."""
         inner, reduction = self._finite_reductions(risk, loss, normalized=normalized)
         column_of = np.full(self.n_features, -1)
         column_of[features] = np.arange(len(features))
         column = column_of[self.feature[inner]]
-        asked = column >= 0
-        tree = np.searchsorted(self.offset, inner[asked], side="right") - 1
-        cell = tree * len(features) + column[asked]
+        requested = column >= 0
+        tree = np.searchsorted(self.offset, inner[requested], side="right") - 1
+        cell = tree * len(features) + column[requested]
         size = self.n_trees * len(features)
-        total = np.bincount(cell, weights=reduction[asked], minlength=size)
-        # NumPy's types know only the whole numbers of a count without weights.
+        total = np.bincount(cell, weights=reduction[requested], minlength=size)
+        # NumPy's type hints know only the integers that bincount returns without weights.
         return np.asarray(total, dtype=np.float64).reshape(self.n_trees, len(features))
 
     def infinite_reductions(self, risk: str, loss: str) -> NDArray[np.int64]:
-        """How many splits on each feature made the risk minus infinity."""
+        """Count the splits on each feature that reduce the risk to minus infinity."""
         inner, reduction = self.reductions(risk, loss)
         infinite = self.feature[inner[~np.isfinite(reduction)]]
         return np.bincount(infinite, minlength=self.n_features)

@@ -1,13 +1,14 @@
-"""Losses, risks and what a node of given masses makes of them, as NumPy formulas.
+"""Losses, risk estimators and the minimum risk of a node, as NumPy formulas.
 
-A node holds two masses: ``w_p``, the estimated probability of "here and positive", and
-``w_u``, of "here"; ``w_n = w_u - w_p`` estimates "here and negative". A node that predicts
-``v`` contributes ``w_p * l(v) + w_n * l(-v)`` to the risk, where ``l`` is the loss as a
-function of the margin. The three estimators differ in ``w_n``:
+A node has two masses: ``w_p``, the estimated probability that a sample reaches the node and is
+positive, and ``w_u``, the estimated probability that a sample reaches the node. Their difference
+``w_n = w_u - w_p`` estimates the probability of "here and negative". A node that predicts ``v``
+contributes ``w_p * l(v) + w_n * l(-v)`` to the risk, where ``l`` is the loss as a function of the
+margin. The three estimators differ in ``w_n``:
 
-* ``"upu"`` takes it as it is, negative values included;
+* ``"upu"`` uses it unchanged, even if it is negative;
 * ``"nnpu"`` replaces it by ``max(0, w_n)``;
-* ``"pn"`` has labels for both classes, so that it cannot be negative.
+* ``"pn"`` has labels of both classes, so it cannot be negative.
 
 Examples
 --------
@@ -44,16 +45,16 @@ RISKS = ("nnpu", "upu", "pn")
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss and the minima that belong to it.
+    """A loss function and its minima over the score.
 
     Attributes
     ----------
     margin : callable
-        ``l(m)``, the loss at margin ``m``, the score times the label.
+        ``l(m)``, the loss at margin ``m``, the product of score and label.
     mixed : callable
         Minimum over ``v`` of ``p * l(v) + n * l(-v)`` for ``p > 0`` and ``n > 0``.
     excess : callable
-        The same for ``n < 0``, which only uPU can meet.
+        The same for ``n < 0``, which occurs only with uPU.
     """
 
     margin: Callable[[Array], Array]
@@ -70,7 +71,7 @@ def _gini(p: Array, n: Array) -> Array:
 
 
 def _gini_excess(p: Array, n: Array) -> Array:
-    """The parabola in v still opens upwards while ``p + n`` is positive."""
+    """Return the minimum of a parabola in v, which opens upward while ``p + n`` is positive."""
     return np.divide(4 * p * n, p + n, out=_minus_infinity(p, n), where=p + n > 0)
 
 
@@ -135,19 +136,19 @@ def _negative(w_p: Array, w_u: Array, risk: str) -> Array:
 
 
 def loss_value(margin: ArrayLike, *, loss: str = "quadratic") -> Array:
-    """Loss at a margin, the product of score and label.
+    """Compute the loss at a margin, the product of score and label.
 
     Parameters
     ----------
     margin : array-like
-        Score times label, the label being +1 or -1.
+        Score times label, where the label is +1 or -1.
     loss : str, default="quadratic"
         A key of `LOSSES`.
 
     Returns
     -------
     ndarray
-        The loss, of the shape of `margin`.
+        The loss, in the shape of `margin`.
     """
     return _loss(loss).margin(np.asarray(margin, dtype=float))
 
@@ -155,23 +156,23 @@ def loss_value(margin: ArrayLike, *, loss: str = "quadratic") -> Array:
 def node_risk(
     v: ArrayLike, w_p: ArrayLike, w_u: ArrayLike, *, risk: str = "nnpu", loss: str = "quadratic"
 ) -> Array:
-    """Risk of predicting `v` at a node, its contribution to the risk of the whole tree.
+    """Compute the contribution of a node that predicts `v` to the risk of the tree.
 
     Parameters
     ----------
     v : array-like
-        The score predicted.
+        Predicted score.
     w_p, w_u : array-like
         Masses of the node.
     risk : {"nnpu", "upu", "pn"}, default="nnpu"
-        The estimator.
+        The risk estimator.
     loss : str, default="quadratic"
         A key of `LOSSES`.
 
     Returns
     -------
     ndarray
-        The risk, of the common shape of the arguments.
+        The risk, in the broadcast shape of the arguments.
     """
     v, p, u = np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in (v, w_p, w_u)))
     margin = _loss(loss).margin
@@ -181,21 +182,21 @@ def node_risk(
 def minimum_risk(
     w_p: ArrayLike, w_u: ArrayLike, *, risk: str = "nnpu", loss: str = "quadratic"
 ) -> Array:
-    """Least risk that one score for a whole node can have.
+    """Compute the minimum risk of a node over all scores.
 
     Parameters
     ----------
     w_p, w_u : array-like
         Masses of the nodes.
     risk : {"nnpu", "upu", "pn"}, default="nnpu"
-        The estimator.
+        The risk estimator.
     loss : str, default="quadratic"
         A key of `LOSSES`.
 
     Returns
     -------
     ndarray
-        The minimum over all scores, which is minus infinity for some nodes under uPU.
+        The minimum over all scores; minus infinity for some nodes under uPU.
     """
     formula = _loss(loss)
     p, u = np.broadcast_arrays(np.asarray(w_p, dtype=float), np.asarray(w_u, dtype=float))
@@ -207,9 +208,9 @@ def minimum_risk(
 
 
 def posterior(w_p: ArrayLike, w_u: ArrayLike) -> Array:
-    """Share of positives at a node, ``w_p / w_u``, kept within [0, 1].
+    """Estimate the fraction of positives at a node: ``w_p / w_u``, clipped to [0, 1].
 
-    A node without unlabeled mass is taken as positive.
+    A node with ``w_u = 0`` has posterior 1.
 
     Parameters
     ----------
@@ -222,29 +223,29 @@ def posterior(w_p: ArrayLike, w_u: ArrayLike) -> Array:
         Estimated probabilities.
     """
     p, u = np.broadcast_arrays(np.asarray(w_p, dtype=float), np.asarray(w_u, dtype=float))
-    share = np.ones(p.shape)
-    np.divide(p, u, out=share, where=u > p)
-    return share
+    ratio = np.ones(p.shape)
+    np.divide(p, u, out=ratio, where=u > p)
+    return ratio
 
 
 def classification_risk(
     w_p: ArrayLike, w_u: ArrayLike, *, prior: float, risk: str = "nnpu"
 ) -> Array:
-    """Zero-one risk of a classifier, its estimated error rate.
+    """Estimate the error rate of a classifier, its zero-one risk.
 
     Parameters
     ----------
     w_p, w_u : array-like
-        Masses of the region that the classifier calls positive.
+        Masses of the region that is predicted positive.
     prior : float
-        Share of positives in the population.
+        Class prior, the fraction of positives in the population.
     risk : {"nnpu", "upu", "pn"}, default="nnpu"
-        The estimator.
+        The risk estimator.
 
     Returns
     -------
     ndarray
-        Positives outside the region and negatives inside, as shares of the population.
+        False negatives and false positives, as a fraction of the population.
     """
     p, u = np.asarray(w_p, dtype=float), np.asarray(w_u, dtype=float)
     return prior - p + _negative(p, u, risk)

@@ -1,8 +1,8 @@
 // Growing one tree.
 //
 // Depth-first, or best-first: always the open leaf whose split reduces the risk most, until
-// there are max_leaf_nodes leaves. A node's split depends on its rows and its key alone, so
-// both orders choose the same splits, and a best-first tree is a part of the full one.
+// there are max_leaf_nodes leaves. The split of a node depends only on its rows and its key, so
+// both orders choose the same splits, and a best-first tree is a subtree of the full one.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ public:
     Builder(const Builder&) = delete;
     Builder& operator=(const Builder&) = delete;
 
-    // The tree, or an unfinished part of it when stopped. To be called once.
+    // Return the tree, or an unfinished part of it if stopped. Call it once.
     PackedTree<Stats> grow() {
         tree_.factors = context_.factors;
         const NodeId root = append(root_total_);
@@ -68,7 +68,7 @@ public:
     }
 
 private:
-    // A stretch of features_: those not known to be constant at a node.
+    // A range of features_: those not known to be constant at a node.
     struct FeatureList {
         std::size_t first;
         std::size_t size;
@@ -81,7 +81,7 @@ private:
         std::uint64_t key;
         std::uint32_t depth;
         NodeId id;
-        std::uint32_t set;  // its rows are positions in this one of sets_
+        std::uint32_t set;  // index into sets_; the rows are positions in that set
     };
 
     struct OpenLeaf {
@@ -110,7 +110,7 @@ private:
         while (!stack_.empty() && !stopped()) {
             Node node = stack_.back();
             stack_.pop_back();
-            // Lists behind this node's belong to finished subtrees.
+            // Lists after that of this node belong to finished subtrees.
             features_.resize(node.features.first + node.features.size);
             if (const auto split = find_split(node)) expand(node, *split);
         }
@@ -143,7 +143,7 @@ private:
     }
 
     // Copy the rows of a node that is much smaller than the set it reads from, for its subtree.
-    // Sets behind the node's own belong to finished subtrees: growth must be depth-first.
+    // Sets after that of the node belong to finished subtrees: growth must be depth-first.
     void copy_rows(Node& node) {
         const Workset& from = *sets_[node.set];
         if (!pool_.worth_copying(from, node.rows.size())) return;
@@ -151,7 +151,7 @@ private:
         sets_[node.set]->copy(from, node.rows);
     }
 
-    // Append the list without the features just found constant, in the same order.
+    // Append a copy of the list, in the same order, without the features just found constant.
     FeatureList without_constants(FeatureList list) {
         for (const FeatureId f : splitter_.constants()) is_constant_[f] = true;
         const FeatureList shorter{features_.size(), list.size - splitter_.constants().size()};

@@ -1,4 +1,4 @@
-// Which candidates a node tries: features, and thresholds between two values. Drawing only.
+// Candidate splits of a node: features, and thresholds between two values. Drawing only.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace puforest {
 
-// A threshold in [low, high), both finite, at the fraction `u` of the way; safe where the
-// difference overflows and where rounding would reach `high`.
+// A threshold in [low, high), at fraction `u` of the interval; both ends must be finite. Handles
+// differences that overflow and rounding that would reach `high`.
 inline double threshold_between(double low, double high, double u) {
     const double width = high - low;
     const double t =
@@ -35,7 +35,7 @@ public:
         if (place_.size() < features.size()) place_.resize(features.size());
     }
 
-    // The next feature, if any is left.
+    // Draw the next feature, if any is left.
     PUFOREST_INLINE std::optional<FeatureId> next() {
         if (n_drawn_ == features_.size()) return std::nullopt;
         const std::size_t i = n_drawn_++;
@@ -45,7 +45,7 @@ public:
         return features_[i];
     }
 
-    // What `next` will return after `n` calls of `uniform`.
+    // The feature that `next` will return after `n` calls of `uniform`.
     std::optional<FeatureId> peek(std::uint32_t n) const {
         if (n_drawn_ == features_.size()) return std::nullopt;
         Rng rng = rng_;
@@ -56,7 +56,7 @@ public:
     // Uniform on [0, 1), for a threshold of the feature drawn last.
     double uniform() { return rng_.uniform(); }
 
-    // Put the list back in its order.
+    // Restore the order of the list.
     void finish() {
         for (; n_drawn_ > 0; --n_drawn_) {
             std::swap(features_[n_drawn_ - 1], features_[place_[n_drawn_ - 1]]);
@@ -67,7 +67,7 @@ private:
     std::span<FeatureId> features_;
     Rng rng_{0};
     std::size_t n_drawn_ = 0;
-    std::vector<std::size_t> place_;  // where the i-th drawn feature was
+    std::vector<std::size_t> place_;  // original position of the i-th drawn feature
 };
 
 }  // namespace puforest

@@ -1,4 +1,4 @@
-// How much a split is worth, and which of those tried is the best. Formulas only.
+// Risk reductions of candidate splits, and the best one. Formulas only.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Split {
     double reduction;
 };
 
-// The split that reduces the risk of a node most, the first among equals.
+// The split with the largest risk reduction; ties go to the first.
 template <class Risk, class Stats>
 class Choice {
 public:
@@ -40,8 +40,8 @@ public:
         if (improves(left, gain)) best_ = {feature, code, threshold, gain};
     }
 
-    // The same for all cuts of a feature, with threshold_at(Cut) for the best ones: reductions
-    // first, in a loop that the compiler can vectorize, then the best of them.
+    // The same for all cuts of a feature, with thresholds from threshold_at(Cut): first all
+    // reductions, in a loop that the compiler can vectorize, then the best of them.
     template <class ThresholdAt>
     void consider_all(FeatureId feature, const Cuts<Stats>& cuts, ThresholdAt&& threshold_at) {
         const std::size_t n = cuts.left.size();

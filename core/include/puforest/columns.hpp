@@ -1,12 +1,12 @@
 // The training matrix as lossless rank codes.
 //
 // The code of a value is its rank among the distinct values of its column, so `x <= t` on
-// values is `code <= c` on codes, and a column of at most 256 distinct values takes a byte a
-// row. Only this file knows how wide a column's codes are; use `visit` to get at them.
+// values is `code <= c` on codes, and a column of at most 256 distinct values takes one byte
+// per row. Only this file knows the width of the codes of a column; use `visit` to read them.
 //
-// Codes are kept twice: by column for the large nodes, which stream through the one column they
-// ask for, and by row, out of which the rows of smaller nodes are copied (workset.hpp). Columns
-// of a single value have no codes.
+// Codes are stored twice: by column, for large nodes, which stream through one column at a time,
+// and by row, from which the rows of smaller nodes are copied (workset.hpp). Constant columns have
+// no codes.
 #pragma once
 
 #include <array>
@@ -27,8 +27,8 @@ struct Columns;
 
 class Column {
 public:
-    // Call `use(const CodeType*)` with `codes`, which are those of this column wherever they are
-    // kept; it must vary.
+    // Call `use(const CodeType*)` with `codes`, a copy of the codes of this column or the codes
+    // themselves. The column must vary.
     template <class Use>
     decltype(auto) visit(const std::byte* codes, Use&& use) const {
         switch (width_) {
@@ -41,13 +41,13 @@ public:
     // By row position.
     const std::byte* codes() const { return codes_; }
 
-    // Bytes per code: 1, 2 or 4, or 0 if there are none.
+    // Bytes per code: 1, 2 or 4, or 0 if the column is constant.
     std::size_t width() const { return width_; }
 
-    // Where the code of this column stands within a row of Columns::by_row.
+    // Offset of the code of this column in a row of Columns::by_row.
     std::uint32_t offset() const { return offset_; }
 
-    // The number of distinct values, and the value of a code. Values ascend with their codes.
+    // Number of distinct values, and the value of a code. Values ascend with their codes.
     Code size() const { return size_; }
     bool varies() const { return size_ > 1; }
     double value(Code code) const {
@@ -56,12 +56,12 @@ public:
                        : reinterpret_cast<const double*>(values_.get())[code];
     }
 
-    // The largest code in [low, high] whose value is at most t; value(low) must be.
+    // The largest code in [low, high] whose value is at most t. Requires value(low) <= t.
     Code code_at_most(double t, Code low, Code high) const {
         if (!values_) {
             const double steps = t - first_;
             const Code code = steps < high ? static_cast<Code>(steps) : high;
-            return value(code) <= t ? code : code - 1;  // rounding may have gone up
+            return value(code) <= t ? code : code - 1;  // t - first_ may have been rounded up
         }
         while (low < high) {
             const Code middle = high - (high - low) / 2;
@@ -80,7 +80,7 @@ private:
     friend void store_by_row(Columns&, unsigned, const Poll&);
 
     const std::byte* codes_ = nullptr;     // in Columns::memory
-    std::unique_ptr<std::byte[]> values_;  // null where code c stands for the number first_ + c
+    std::unique_ptr<std::byte[]> values_;  // null if the value of code c is first_ + c
     double first_ = 0;
     Code size_ = 0;
     std::uint32_t offset_ = 0;
@@ -90,20 +90,20 @@ private:
 
 struct Columns {
     std::vector<Column> column;
-    std::vector<bool> varies;     // by column; small beside `column`, where millions are constant
+    std::vector<bool> varies;     // by column; compact, for millions of constant columns
     std::uint32_t n_labeled = 0;  // positions [0, n_labeled) are the labeled rows
     std::uint32_t n_rows = 0;
-    const std::byte* by_row = nullptr;  // row_bytes a row, column j at column[j].offset()
+    const std::byte* by_row = nullptr;  // row_bytes per row, column j at column[j].offset()
     std::size_t row_bytes = 0;
-    // Within a row, codes of four bytes end here, then those of two, then those of one.
+    // Ends of the codes of four, two and one bytes within a row.
     std::array<std::uint32_t, 3> width_ends{};
-    // Chosen here, once for all that a fit does with the codes.
+    // Selected once per fit.
     const Kernels* loops = &kernels();
     std::unique_ptr<Arena> memory = std::make_unique<Arena>();  // of all codes
 };
 
-// Encode the rows `order` of `x`, whose first `n_labeled` are the labeled ones. All values
-// must be finite.
+// Encode the rows `order` of `x`, of which the first `n_labeled` are labeled. All values must be
+// finite.
 template <class Real>
 Columns encode(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labeled,
                unsigned n_threads, const Poll& poll);

@@ -1,6 +1,6 @@
-// What standard C++ has no word for.
+// Compiler extensions.
 #pragma once
 
-// Inline even where many callers make the compiler keep one copy: small steps of the innermost
-// loops, whose calls would cost 4% of the instructions of a fit.
+// Force inlining of small steps of the innermost loops that have several callers: the calls would
+// cost 4% of the instructions of a fit.
 #define PUFOREST_INLINE [[gnu::always_inline]]

@@ -1,7 +1,7 @@
-// The loops over the codes of a node, where a fit spends its time.
+// The loops over the codes of a node, where a fit spends most of its time.
 //
-// They are compiled for several instruction sets, of which the best that the processor has is
-// chosen at run time. All of them count integers, so all give the same answers.
+// They are compiled for several instruction sets, and the best one available is selected at run
+// time. All of them count integers, so all give the same results.
 #pragma once
 
 #include <cstddef>
@@ -17,27 +17,27 @@ struct CodeRange {
     Code high;
 };
 
-// Codes that stand in lines, to be written in columns: code k of line l goes to
+// Codes stored in lines, to be transposed into columns: code k of line l goes to
 // out + k * out_stride + l * sizeof(code).
 struct Lines {
-    const std::byte* const* line;  // with kPadding more at the end, which may be any lines
+    const std::byte* const* line;  // followed by kPadding more pointers to any lines
     std::size_t n_lines;
-    std::size_t begin;  // the byte at which the codes of a line begin
+    std::size_t begin;  // offset of the codes in a line, in bytes
     std::size_t n_codes;
-    const std::byte* const* next = nullptr;  // as many lines, which are wanted soon
+    const std::byte* const* next = nullptr;  // as many lines to prefetch
 
-    // Lines, and bytes behind the codes of each line, that may be read for nothing.
+    // Number of extra lines, and of bytes after the codes of each line, that may be read.
     static constexpr std::size_t kPadding = 32;
 };
 
-// `mask` holds a byte for each code: 255 for those that count, 0 for those that do not. At
-// least one must count.
+// `mask` has a byte for each code: 255 to include it, 0 to ignore it. At least one code must be
+// included.
 template <class CodeType>
 struct KernelsOf {
     CodeRange (*range)(const CodeType* codes, std::size_t n);
     CodeRange (*masked_range)(const CodeType* codes, const std::uint8_t* mask, std::size_t n);
 
-    // How many codes are at most `c`.
+    // Number of codes that are at most `c`.
     std::uint32_t (*count)(const CodeType* codes, std::size_t n, Code c);
     std::uint32_t (*masked_count)(const CodeType* codes, const std::uint8_t* mask, std::size_t n,
                                   Code c);
@@ -63,11 +63,11 @@ struct Kernels {
     }
 };
 
-// Those that this processor can run, the slowest first; "baseline" runs everywhere.
+// Kernels that this processor supports, the slowest first; "baseline" runs everywhere.
 std::span<const Kernels* const> available_kernels();
 
-// The fastest of them, or the one that the environment variable PUFOREST_SIMD names; throws
-// std::invalid_argument if it names none that is available.
+// The fastest of them, or the one selected by the environment variable PUFOREST_SIMD. Throws
+// std::invalid_argument if that is not available.
 const Kernels& kernels();
 
 }  // namespace puforest

@@ -1,9 +1,9 @@
-// What a set of rows weighs: counts, or sums of row weights.
+// Statistics of a set of rows: counts, or sums of row weights.
 //
-// Split search needs three sums over the rows of a side: the labeled rows' positive weights,
-// the labeled rows' weights and the unlabeled rows' weights. With constant weights in each
-// group all three are integer counts (Counts), exact and fast; otherwise they are sums of
-// doubles (Sums). Both offer the same operations, so everything above is written once.
+// Split search needs three sums over the rows of a side: the positive weights of labeled rows, the
+// weights of labeled rows and the weights of unlabeled rows. If weights are constant within each
+// group, all three are integer counts (Counts), exact and fast; otherwise they are sums of doubles
+// (Sums). Both have the same interface, so that the code that uses them is written once.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace puforest {
 
-// Per-row weights by row position, or null pointers for weights of one.
+// Weights by row position, or null pointers if all weights are one.
 struct RowWeights {
     const double* positive = nullptr;  // labeled rows: sample weight / propensity
     const double* sample = nullptr;    // all rows: sample weight
@@ -46,7 +46,7 @@ struct Counts {
         unlabeled += other.unlabeled;
         return *this;
     }
-    // The rest of a whole, given one part of it.
+    // Statistics of the other rows, given those of a part.
     Counts rest(const Counts& part) const {
         return {labeled - part.labeled, unlabeled - part.unlabeled};
     }
@@ -82,8 +82,8 @@ struct Sums {
         unlabeled += other.unlabeled;
         return *this;
     }
-    // A group without rows weighs exactly nothing: the residue of the subtraction, however
-    // small, would look like mass to the uPU risk, which is -inf for the wrong sign of W_n.
+    // A group without rows has mass exactly zero: the rounding error of the subtraction, however
+    // small, would make the uPU risk -inf if it had the wrong sign.
     Sums rest(const Sums& part) const {
         Sums r;
         r.count = count.rest(part.count);

@@ -1,4 +1,4 @@
-// Memory for large tables that are read here and there.
+// Memory for large tables with random access.
 #pragma once
 
 #include <algorithm>
@@ -27,9 +27,8 @@ inline constexpr std::size_t round_up(std::size_t n, std::size_t unit) {
     return (n + unit - 1) / unit * unit;
 }
 
-// Uninitialized memory aligned to a cache line; from 2 MiB on in pages of that size where the
-// system has them: reads all over a table then find its few pages in the processor's table of
-// pages, which holds too few of the usual 4 KiB.
+// Uninitialized memory aligned to a cache line; from 2 MiB on, in pages of that size where
+// available, because random reads of 4 KiB pages would miss the TLB.
 inline Memory allocate(std::size_t bytes) {
     constexpr std::size_t kPage = std::size_t{2} << 20;
     const std::size_t unit = bytes >= kPage ? kPage : kCacheLine;
@@ -37,7 +36,7 @@ inline Memory allocate(std::size_t bytes) {
     const std::align_val_t alignment{unit};
     Memory memory(static_cast<std::byte*>(::operator new(size, alignment)), {alignment});
 #ifdef __linux__
-    // Only a wish: where it is not granted, all works the same.
+    // Only a hint: if it is ignored, everything still works.
     if (unit == kPage) static_cast<void>(madvise(memory.get(), size, MADV_HUGEPAGE));
 #endif
     return memory;
@@ -46,13 +45,13 @@ inline Memory allocate(std::size_t bytes) {
 // Hands out parts of large chunks of memory. Safe to call from several threads.
 class Arena {
 public:
-    // Uninitialized memory, aligned to a cache line, for as long as the arena lives. Its last
-    // line may be read to the end.
+    // Uninitialized memory, aligned to a cache line, that lives as long as the arena. Its last
+    // cache line may be read to the end.
     std::byte* take(std::size_t bytes) {
         bytes = round_up(bytes, kCacheLine);
         const std::lock_guard lock(mutex_);
         if (bytes > left_) {
-            // Either step may throw, and others go on taking: change nothing before both are done.
+            // Both steps may throw while other threads use the arena: change nothing before.
             const std::size_t size = std::max(bytes, kChunk);
             chunks_.push_back(allocate(size));
             next_ = chunks_.back().get();

@@ -1,4 +1,4 @@
-// Everything a fit is told, as one plain struct.
+// The parameters of a fit, as a plain struct.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ enum class Loss {
 };
 enum class Thresholds { Random, Optimal };
 
-// The mass that each group of rows brings to the root of every tree. Whatever rows a tree
-// sees, their weights are scaled so that these totals hold.
+// Total mass of each group of rows at the root of every tree. The weights of the rows that a tree
+// samples are scaled to these totals.
 struct GroupMasses {
     double labeled_p = 0;    // W_p of the labeled rows
     double labeled_u = 0;    // W_u of the labeled rows (0 in the case-control scenario)
     double unlabeled_u = 0;  // W_u of the unlabeled rows
 };
 
-// Which rows a tree sees. Each group is drawn on its own unless `together` is set: then all
-// rows are drawn with replacement from one pot.
+// Row sampling of a tree. Each group is sampled separately unless `together` is set: then all
+// rows are sampled together, with replacement.
 struct Sampling {
     bool replace = false;
     bool together = false;
@@ -42,11 +42,11 @@ struct TrainParams {
     Loss loss = Loss::Quadratic;
     Thresholds thresholds = Thresholds::Random;
     std::uint32_t n_thresholds = 1;  // random thresholds for each drawn feature
-    std::uint32_t max_features = 1;  // features drawn at a node, among the non-constant ones
+    std::uint32_t max_features = 1;  // features drawn at a node, among non-constant ones
     std::uint32_t max_depth = std::numeric_limits<std::uint32_t>::max();
     std::uint32_t min_samples_split = 2;
     std::uint32_t min_samples_leaf = 1;
-    std::uint32_t max_leaf_nodes = 0;  // 0: depth-first without a limit; else best-first
+    std::uint32_t max_leaf_nodes = 0;  // 0: unlimited, depth-first; otherwise best-first
     double min_risk_reduction = -std::numeric_limits<double>::infinity();
     GroupMasses masses;
     Sampling sampling;

@@ -1,4 +1,4 @@
-// Dividing the rows of a node between its children.
+// Partition of the rows of a node between its children.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,7 @@ namespace puforest {
 
 class Partition {
 public:
-    // Rows keep their order on both sides: ascending rows make the gathers of the next nodes
-    // run through memory in one direction.
+    // Rows keep their order on both sides, so that the children read memory in ascending order.
     std::pair<NodeRows, NodeRows> apply(const Workset& set, const NodeRows& rows, FeatureId feature,
                                         Code code) {
         return set.visit(feature, [&](const auto* codes) {
@@ -31,7 +30,7 @@ private:
         if (right_.size() < rows.size()) right_.resize(rows.size());
         std::size_t n_left = 0;
         std::size_t n_right = 0;
-        // Both stores happen, one of them counts: no branch to mispredict.
+        // Always store to both sides and advance one: no branch to mispredict.
         for (const Row row : rows) {
             const bool goes_left = codes[row] <= code;
             rows[n_left] = row;

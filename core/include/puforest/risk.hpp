@@ -1,13 +1,13 @@
-// R*(W_p, W_n): the least risk that one prediction for a whole node can have.
+// R*(W_p, W_n): the minimum risk of a node over constant predictions.
 //
 // A node of positive mass W_p and negative mass W_n = W_u - W_p that predicts v has the risk
 //     R(v) = W_p l(v) + W_n l(-v)
 // with l the loss as a function of the margin. R* = min over v, in closed form:
 //   mixed(p, n)   for p > 0 and n > 0;
-//   excess(p, n)  for n < 0, which happens only to the unbiased estimator (uPU): the labeled
-//                 rows claim more positives than there are rows.
-// R* is 0 where W_n = 0 or W_p = 0 < W_n: one sign has no mass to lose. The non-negative
-// estimator (nnPU) replaces W_n by max(0, W_n), so there only `mixed` remains.
+//   excess(p, n)  for n < 0, which occurs only with the unbiased estimator (uPU), if the labeled
+//                 rows estimate more positives than there are rows.
+// R* is 0 if W_n = 0 or W_p = 0 < W_n: only one class has mass. The non-negative estimator (nnPU)
+// replaces W_n by max(0, W_n), so that it only needs `mixed`.
 //
 // A new loss is a struct here, a line in `grow_tree` (grow.hpp) and a row in risk.py.
 #pragma once
@@ -22,7 +22,7 @@ inline constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity(
 
 struct QuadraticLoss {
     static double mixed(double p, double n) { return 4 * p * n / (p + n); }
-    // The parabola still opens upwards while p + n = W_u > 0.
+    // The parabola opens upward as long as p + n = W_u > 0.
     static double excess(double p, double n) { return p + n > 0 ? mixed(p, n) : kMinusInfinity; }
 };
 
@@ -44,7 +44,7 @@ struct SigmoidLoss {
     static double excess(double, double n) { return n; }
 };
 
-// Bounded by 0 and 1 like the sigmoid, and with the same minimum.
+// Bounded by 0 and 1 like the sigmoid loss, with the same minimum.
 using ZeroOneLoss = SigmoidLoss;
 using RampLoss = SigmoidLoss;
 
@@ -63,7 +63,7 @@ struct ExponentialLoss {
     static double excess(double, double) { return kMinusInfinity; }
 };
 
-// NonNegative is true for nnPU and PN (where W_n < 0 can only be rounding).
+// NonNegative is true for nnPU and PN (where W_n < 0 can only be a rounding error).
 template <class Loss, bool NonNegative>
 struct NodeRisk {
     static double minimum(double w_p, double w_u) {
@@ -73,8 +73,8 @@ struct NodeRisk {
         return Loss::excess(w_p, w_n);
     }
 
-    // No split can help: R* is 0 (nnPU, PN) or -inf (uPU), or one of the two masses is absent,
-    // and with it from every descendant.
+    // No split can reduce the risk: R* is 0 (nnPU, PN) or -inf (uPU), or one of the two masses is
+    // zero, and therefore zero in every descendant.
     static bool pure(double w_p, double w_u) {
         if (w_p <= 0 || w_u <= 0) return true;
         if (NonNegative) return w_u <= w_p;

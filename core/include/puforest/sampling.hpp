@@ -1,4 +1,4 @@
-// The rows that a tree sees.
+// The rows that a tree is trained on.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace puforest {
 
-// Row positions in ascending order, a row drawn twice standing twice. The first n_labeled are
+// Row positions in ascending order; rows drawn repeatedly are repeated. The first n_labeled are
 // labeled. Both groups have at least one row.
 struct Sample {
     std::vector<Row> rows;
@@ -22,12 +22,12 @@ inline bool sees_every_row(const Sampling& s, std::uint32_t n_labeled, std::uint
     return !s.replace && !s.together && s.labeled == n_labeled && s.unlabeled == n_rows - n_labeled;
 }
 
-// Throws std::invalid_argument unless `order` names rows of an X of `x_rows` rows, labeled and
-// unlabeled ones, and the sampling can be drawn from them.
+// Throws std::invalid_argument unless `order` has valid row indices of an X of `x_rows` rows, both
+// labeled and unlabeled, from which the sample can be drawn.
 void check_rows(std::span<const Row> order, std::uint32_t n_labeled, std::size_t x_rows,
                 const Sampling& sampling);
 
-// The sample of the tree with this key; the same whenever it is asked for.
+// The sample of the tree with this key; deterministic.
 Sample draw_sample(const Sampling& sampling, std::uint64_t key, std::uint32_t n_labeled,
                    std::uint32_t n_rows);
 

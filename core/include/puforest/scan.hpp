@@ -1,5 +1,5 @@
-// What the rows of a node weigh on either side of a threshold. Reading only: ranges, counts and
-// histograms of parts of the rows can be merged into those of all.
+// Statistics of the rows of a node on either side of a threshold. Reading only: ranges, counts and
+// histograms of subsets of the rows can be merged.
 #pragma once
 
 #include <algorithm>
@@ -19,21 +19,21 @@
 
 namespace puforest {
 
-// A place between two neighboring codes of a node.
+// A position between two neighboring codes of a node.
 struct Cut {
     Code below;
     Code above;
 };
 
-// All places where a feature can cut a node, and what is on the left of each.
+// All cuts of a node by a feature, and the statistics of the rows to the left of each.
 template <class Stats>
 struct Cuts {
     std::span<const Cut> place;
     std::span<const Stats> left;
 };
 
-// The codes of the node's rows: the whole column of the workset under a mask, or a buffer of
-// just those rows without one. Those of labeled rows come before `unlabeled_begin`.
+// The codes of the rows of a node: the whole column of the workset with a mask, or a buffer of only
+// those rows without one. Codes of labeled rows come before `unlabeled_begin`.
 template <class CodeType>
 struct NodeCodes {
     const CodeType* codes;
@@ -47,18 +47,18 @@ class NodeScan {
 public:
     explicit NodeScan(const Kernels& loops) : loops_(loops) {}
 
-    // Turn to the rows of a node. `few_thresholds`: each feature is asked for a few thresholds,
-    // not for all cuts.
+    // Start with the rows of a node. `few_thresholds`: each feature is scanned for a few thresholds
+    // instead of all cuts.
     PUFOREST_INLINE void start(const Workset& set, const NodeRows& rows, bool few_thresholds) {
         set_ = &set;
         rows_ = rows;
-        // Counts of rows that are each there once can be taken from the column as it is.
+        // Rows without duplicates can be counted directly in the column.
         masked_ = std::is_same_v<Stats, Counts> && few_thresholds && set.distinct() &&
                   set.extent() <= kPositionsPerRow * rows.size();
         if (masked_) make_mask();
     }
 
-    // Ask for the codes of a feature that will be read soon.
+    // Prefetch the codes of a feature that will be read soon.
     void prefetch(FeatureId feature) const { set_->prefetch(feature); }
 
     // Call `use(const NodeCodes<CodeType>&)` with the codes of a feature that varies in the fit.
@@ -74,7 +74,7 @@ public:
                          : loops.range(here.codes, here.size);
     }
 
-    // What the rows with codes of at most `code` weigh.
+    // Statistics of the rows with codes of at most `code`.
     template <class CodeType>
     Stats left_of(const NodeCodes<CodeType>& here, Code code) const {
         if constexpr (std::is_same_v<Stats, Counts>) {
@@ -94,7 +94,7 @@ public:
         }
     }
 
-    // All cuts of a feature; none if it is constant here. They last until the next call.
+    // All cuts of a feature; none if it is constant at the node. Valid until the next call.
     Cuts<Stats> cuts(FeatureId feature) {
         return set_->visit(feature, [&](const auto* column) { return cut_codes(column); });
     }
@@ -132,7 +132,7 @@ private:
         const std::size_t n = rows_.size();
         const std::size_t n_bins = std::size_t{codes.high} - codes.low + 1;
         reserve_cuts(std::min(n, n_bins));
-        // Sums depend on the order of adding up, so for them the limit is part of the result.
+        // Sums depend on the order of summation, so for them the result depends on this limit.
         const bool few_bins = n_bins <= kBinsPerRow * n;
         if (few_bins || (std::is_same_v<Stats, Counts> && n_bins <= kMostBins)) {
             cut_bins(here.codes, codes.low, n_bins);
@@ -146,7 +146,7 @@ private:
         return {{cuts_.data(), n_cuts_}, {left_of_cut_.data(), n_cuts_}};
     }
 
-    // One pass fills a bin for each code, and marks it unless most bins are filled anyway.
+    // Fill a bin for each code in one pass, and mark it unless most bins are filled anyway.
     template <class CodeType>
     void cut_bins(const CodeType* here, Code low, std::size_t n_bins) {
         if (bins_.size() < n_bins) bins_.resize(n_bins);
@@ -176,7 +176,7 @@ private:
         }
     }
 
-    // Where there are too many codes for bins, sort the rows by them.
+    // Sort the rows by code if there are too many codes for bins.
     template <class CodeType>
     void cut_sorted(const CodeType* here) {
         sorted_.clear();
@@ -196,8 +196,8 @@ private:
         }
     }
 
-    // The same for many rows of a column of bytes: straight from the column into bins, in turn
-    // into several sets of them, since the next addition to a bin has to wait for the last one.
+    // The same for many rows of a byte column: directly from the column into several sets of bins
+    // in turn, since an addition to a bin has to wait for the previous one.
     void cut_bytes(const std::uint8_t* column)
         requires std::is_same_v<Stats, Counts>
     {
@@ -227,10 +227,10 @@ private:
     void reserve_cuts(std::size_t most) {
         if (cuts_.size() >= most) return;
         left_of_cut_.resize(most);
-        cuts_.resize(most);  // last, since its size stands for both
+        cuts_.resize(most);  // last, since its size represents both
     }
 
-    // Called with ascending codes, and what the rows of each weigh.
+    // Called with ascending codes and the statistics of the rows of each.
     void add_cut_before(Code code, const Stats& some) {
         if (left_.rows() > 0 && code != last_code_) {
             cuts_[n_cuts_] = {last_code_, code};
@@ -250,16 +250,16 @@ private:
         }
     }
 
-    // Reading a whole column under a mask wins over picking the node's rows while there are at
-    // most this many positions for each of them.
+    // Reading a whole column with a mask is faster than gathering the rows of the node up to this
+    // many positions per row.
     static constexpr std::size_t kPositionsPerRow = 16;
 
-    // Bins win over sorting while there are at most this many for each row, and for counts,
-    // where empty ones cost nothing, up to this many in all.
+    // Bins are faster than sorting up to this many bins per row and, for counts, where empty bins
+    // cost nothing, up to this many in total.
     static constexpr std::size_t kBinsPerRow = 4;
     static constexpr std::size_t kMostBins = std::size_t{1} << 16;
 
-    // As many rows as make clearing 256 bins worthwhile.
+    // Minimum number of rows for which clearing 256 bins pays off.
     static constexpr std::size_t kManyRows = 256;
 
     const Kernels& loops_;
@@ -268,14 +268,14 @@ private:
     bool masked_ = false;
     std::vector<std::uint8_t> mask_;
     std::vector<std::byte> buffer_;
-    std::vector<Stats> bins_;           // empty between searches
-    std::vector<std::uint64_t> marks_;  // a bit for each bin that is not
+    std::vector<Stats> bins_;           // all empty between searches
+    std::vector<std::uint64_t> marks_;  // a bit for each nonempty bin
     std::vector<std::uint64_t> sorted_;
     std::vector<Cut> cuts_;
     std::vector<Stats> left_of_cut_;
     std::size_t n_cuts_ = 0;
-    Stats left_;          // of the cut being made
-    Code last_code_ = 0;  // the highest code in it
+    Stats left_;          // statistics up to last_code_
+    Code last_code_ = 0;  // the highest code so far
 };
 
 }  // namespace puforest

@@ -1,8 +1,7 @@
-// The search for a node's split: draw candidates, scan the rows, choose the best.
+// Split search of a node: draw candidates, scan the rows, choose the best.
 //
-// F features are drawn among those not constant at the node. Each proposes thresholds, random
-// or all midpoints, and the proposal with the largest risk reduction wins, the first among
-// equals.
+// F features are drawn among those that are not constant at the node. Their thresholds are random
+// or all midpoints. The candidate with the largest risk reduction wins; ties go to the first.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@
 
 namespace puforest {
 
-// What every search of one tree shares.
+// Shared by all searches of a tree.
 struct SplitContext {
     const Columns& columns;
     const TrainParams& params;
@@ -38,8 +37,8 @@ public:
           scan_(*context.columns.loops),
           choice_(context.params, context.factors) {}
 
-    // The best split of a node, if any is allowed. `features` are those not known to be
-    // constant here and is left as it was; those found constant are in `constants()` after.
+    // Return the best split of a node, if any is allowed. `features` are those not known to be
+    // constant at the node; their order is restored. Those found constant are in `constants()`.
     std::optional<Split> find(const Workset& set, const NodeRows& rows, const Stats& total,
                               std::span<FeatureId> features, std::uint64_t key,
                               const StopFlag& stop) {
@@ -52,7 +51,7 @@ public:
         while (proposed < params_.max_features && !stopped(stop)) {
             const auto feature = draw_.next();
             if (!feature) break;
-            // The codes of the feature that comes next if this one is not constant.
+            // The feature that comes next if this one is not constant.
             const auto next = draw_.peek(random ? params_.n_thresholds : 0);
             if (next && columns_.varies[*next]) scan_.prefetch(*next);
             if (columns_.varies[*feature] &&
@@ -71,7 +70,7 @@ public:
 private:
     static bool stopped(const StopFlag& stop) { return stop.load(std::memory_order_relaxed); }
 
-    // Try the thresholds of one feature; false if it is constant here.
+    // Try the thresholds of a feature; false if it is constant at the node.
     bool propose_random(FeatureId feature, const StopFlag& stop) {
         return scan_.visit(feature, [&](const auto& codes) {
             const CodeRange range = scan_.range(codes);

@@ -1,4 +1,4 @@
-// The verb: grow a forest.
+// Training of a forest.
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace puforest {
 
-// Rows `order` of `x`, the first `n_labeled` of them labeled; `weights` go by position in
-// `order`. Throws std::invalid_argument where the sizes do not fit together.
+// Train on the rows `order` of `x`, of which the first `n_labeled` are labeled; `weights` are
+// indexed by position in `order`. Throws std::invalid_argument if the sizes do not match.
 template <class Real>
 std::vector<Tree> train(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labeled,
                         const RowWeights& weights, const TrainParams& params, const Poll& poll);

@@ -1,27 +1,20 @@
-// A grown tree: parallel arrays over its nodes.
+// A grown tree.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "puforest/masses.hpp"
+#include "puforest/node_fields.hpp"
 #include "puforest/types.hpp"
 
 namespace puforest {
 
-struct Tree {
-    static constexpr std::int32_t kLeaf = -1;
-
-    std::vector<std::int32_t> feature;  // split feature, or kLeaf
-    std::vector<double> threshold;      // x <= threshold goes left; 0 in a leaf
-    std::vector<NodeId> left;           // left child, right = left + 1; kLeaf in a leaf
-    std::vector<double> w_p, w_u;       // masses
-    std::vector<std::int32_t> n_labeled, n_unlabeled;
-
+struct Tree : NodeVectors {
     NodeId size() const { return static_cast<NodeId>(feature.size()); }
 };
 
-// The same while the forest grows, when memory is scarce: less than half the size.
+// A tree in less than half the memory, for as long as the codes take most of it.
 template <class Stats>
 struct PackedTree {
     struct Split {
@@ -31,21 +24,21 @@ struct PackedTree {
     };
 
     std::vector<Stats> total;   // of each node
-    std::vector<Split> splits;  // number j made the nodes 2j + 1 and 2j + 2
+    std::vector<Split> splits;  // split j created the nodes 2j + 1 and 2j + 2
     MassFactors factors{};
 
     Tree unpack() const {
         Tree tree;
         const std::size_t n = total.size();
-        tree.feature.assign(n, Tree::kLeaf);
-        tree.threshold.assign(n, 0);
-        tree.left.assign(n, Tree::kLeaf);
-        for (const Stats& stats : total) {
-            const NodeMasses masses = stats.masses(factors);
-            tree.w_p.push_back(masses.w_p);
-            tree.w_u.push_back(masses.w_u);
-            tree.n_labeled.push_back(static_cast<std::int32_t>(stats.counts().labeled));
-            tree.n_unlabeled.push_back(static_cast<std::int32_t>(stats.counts().unlabeled));
+        for_each_node_field([&]<class T>(const NodeField<T>& field, auto get) {
+            get(tree).assign(n, field.in_leaves.value_or(T{}));
+        });
+        for (std::size_t i = 0; i < n; ++i) {
+            const NodeMasses masses = total[i].masses(factors);
+            tree.w_p[i] = masses.w_p;
+            tree.w_u[i] = masses.w_u;
+            tree.n_labeled[i] = static_cast<std::int32_t>(total[i].counts().labeled);
+            tree.n_unlabeled[i] = static_cast<std::int32_t>(total[i].counts().unlabeled);
         }
         for (std::size_t j = 0; j < splits.size(); ++j) {
             const auto [node, feature, threshold] = splits[j];

@@ -1,4 +1,4 @@
-// Names for the plain numbers that travel through the core.
+// Integer types of the core, and views of matrices.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@ using FeatureId = std::uint32_t;
 using Code = std::uint32_t;   // rank of a value among the distinct values of its column
 using NodeId = std::int32_t;  // index within one tree; the root is 0
 
-// Siblings are stored side by side (right = left + 1), and a tree has at most 2n - 1 nodes,
-// so this many rows are what a signed 32-bit node index can address.
+// Siblings are adjacent (right = left + 1), and a tree has at most 2n - 1 nodes, so this is the
+// maximum number of rows for signed 32-bit node indices.
 inline constexpr std::size_t kMaxRows = (std::size_t{1} << 30) - 1;
 
-// Codes take up to four bytes each, and offsets within a row are 32-bit.
+// Codes take up to four bytes, and offsets within a row are 32-bit.
 inline constexpr std::size_t kMaxColumns = (std::size_t{1} << 29) - 1;
 
-// A read-only view of a dense matrix with any strides, counted in elements.
+// A read-only view of a dense matrix with any strides, in elements.
 template <class Real>
 struct Matrix {
     const Real* data;

@@ -1,10 +1,10 @@
-// Where the codes of a node's rows are read from: all rows of the fit, or a compact copy of
-// those of a subtree.
+// The set of rows that a node reads codes from: all rows of the fit, or a compact copy of the rows
+// of a subtree.
 //
-// A node of m out of n rows reads a column in gaps, and every cache line of it comes from far
-// away: for a middling node the time goes by n, not by m. Once a node is several times smaller
-// than what it reads from, its rows are copied out of Columns::by_row into columns of their own,
-// for its whole subtree, and named by their positions in the copy from then on.
+// A node with m of n rows reads scattered codes of a column, and every cache line comes from main
+// memory: the time of a medium-sized node is proportional to n, not m. Once a node is several times
+// smaller than the set it reads from, its rows are copied from Columns::by_row into columns of
+// their own for its whole subtree, and renumbered by their positions in the copy.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct NodeRows {
 
 class Workset {
 public:
-    // All rows of a fit, until some are copied. `distinct`: no node has a row twice.
+    // All rows of a fit, until some are copied. `distinct`: no node has duplicate rows.
     Workset(const Columns& columns, const RowWeights& weights, bool distinct)
         : columns_(&columns),
           all_weights_(weights),
@@ -44,22 +44,22 @@ public:
     Workset(const Workset&) = delete;
     Workset& operator=(const Workset&) = delete;
 
-    // Copy these rows of `source`, and rename them to their positions in the copy. Memory is
-    // kept for the next time. Where it throws, the rows may be renamed in part; the set can be
-    // copied to again, but not read before.
+    // Copy these rows of `source`, and renumber them by their positions in the copy. Memory is
+    // reused. If it throws, some rows may be renumbered; the set must not be read before another
+    // copy succeeds.
     void copy(const Workset& source, const NodeRows& rows);
 
-    // Whether a node of n of these rows had better read from a copy.
+    // Whether copying n of these rows for a node pays off.
     bool worth_copying(std::size_t n) const {
         return extent_ > kSmall && n >= kFewest && n <= most_to_copy();
     }
 
-    // Labeled rows are at positions before `unlabeled_begin`, unlabeled ones at positions
-    // from there to `extent`. Not every position need have a row.
+    // Labeled rows are at positions before `unlabeled_begin`, unlabeled ones between
+    // `unlabeled_begin` and `extent`. Some positions may have no row.
     std::size_t unlabeled_begin() const { return unlabeled_begin_; }
     std::size_t extent() const { return extent_; }
 
-    // Whether the rows of any node stand at positions of their own.
+    // Whether all rows of every node are at distinct positions.
     bool distinct() const { return distinct_; }
 
     // By position.
@@ -72,7 +72,7 @@ public:
         return column.visit(codes_of(column), use);
     }
 
-    // Ask for the first codes of a column; from there on the processor guesses what comes.
+    // Prefetch the first codes of a column; the hardware prefetcher continues from there.
     void prefetch(FeatureId feature) const {
         constexpr std::size_t kMost = 1024;
         const Column& column = columns_->column[feature];
@@ -82,8 +82,8 @@ public:
     }
 
 private:
-    // Found by trial on MNIST; half or twice as much makes little difference. Sets of a few
-    // vectors a column are read faster than copied, and so are a few rows of any set.
+    // Tuned on MNIST; half or twice as much makes little difference. Sets with a few vectors per
+    // column are faster to read than to copy, and so are a few rows of any set.
     static constexpr std::size_t kShrinkage = 8;
     static constexpr std::size_t kSmall = 1024;
     static constexpr std::size_t kFewest = 32;
@@ -100,17 +100,17 @@ private:
     bool distinct_;
     std::size_t unlabeled_begin_;
     std::size_t extent_;
-    std::size_t stride_ = 0;     // a column of bytes takes this many
-    Memory memory_;              // column j at column[j].offset() * stride_; none: all rows
+    std::size_t stride_ = 0;     // size of a byte column
+    Memory memory_;              // column j at column[j].offset() * stride_; null: all rows
     std::size_t capacity_ = 0;   // of memory_
-    std::vector<Row> original_;  // the rows of the fit that stand here; empty: all rows
+    std::vector<Row> original_;  // rows of the fit by position; empty: all rows
     std::vector<double> positive_, sample_;
 };
 
-// The sets of a tree, one within another. The first one holds all rows.
+// The nested sets of a tree. The first one has all rows.
 using Worksets = std::vector<std::unique_ptr<Workset>>;
 
-// Keeps the memory of one tree's sets for the next tree.
+// Reuses the memory of the sets of a tree for the next tree.
 class WorksetPool {
 public:
     WorksetPool(const Columns& columns, const RowWeights& weights, bool distinct,
@@ -126,7 +126,7 @@ public:
         return n <= most_rows_ && from.worth_copying(n);
     }
 
-    // At least the set of all rows.
+    // Sets for a tree, at least that of all rows.
     Worksets take() {
         const std::lock_guard lock(mutex_);
         Worksets sets;
@@ -139,7 +139,7 @@ public:
         return sets;
     }
 
-    // Destructors call this: it must not allocate. There is room for the sets of all threads.
+    // Called by destructors, so it must not allocate: there is room for the sets of all threads.
     void give_back(Worksets sets) noexcept {
         const std::lock_guard lock(mutex_);
         if (unused_.size() < unused_.capacity()) unused_.push_back(std::move(sets));
@@ -150,8 +150,8 @@ public:
     }
 
 private:
-    // The largest copy to make: a cache full, and for large data such that the copies of all
-    // threads together stay small beside it.
+    // Maximum size of a copy: the size of a cache or, for large data, a fraction of it that keeps
+    // the copies of all threads together small.
     static std::size_t most_bytes(const Columns& columns, unsigned n_threads) {
         constexpr std::size_t kCache = std::size_t{16} << 20;
         return std::max(kCache, columns.row_bytes * columns.n_rows / (4 * std::max(1u, n_threads)));

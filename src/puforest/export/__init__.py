@@ -1,7 +1,7 @@
-"""Fitted forests and trees for other programs: ONNX, treelite, SHAP, text and Graphviz.
+"""Export fitted forests and trees to ONNX, treelite, SHAP, text and Graphviz.
 
-The page ``docs/exports.md`` says what is equal to the answers of puforest, and what can differ by
-how much.
+``docs/exports.md`` lists which predictions are identical to those of puforest, and by how much the
+others can differ.
 """
 
 from puforest.export._dot import dot_lines, to_dot

@@ -1,4 +1,4 @@
-"""Trees as pictures, in the language of Graphviz."""
+"""Trees in the DOT language of Graphviz."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from puforest.export._nodes import Node, Reader
 from puforest.export._trees import fitted
 
-# Those of the plots, for posteriors of 1 and 0; white is one half.
+# The colors of the plots, for posteriors of 1 and 0; one half is white.
 POSITIVE = (0x0B, 0x6E, 0x99)
 NEGATIVE = (0xD9, 0x73, 0x0D)
-# How much of the color: little enough to read black on it.
+# Opacity at these ends; black text stays readable.
 STRONGEST = 0.55
 
 HEAD = """digraph tree {
@@ -29,33 +29,33 @@ def to_dot(
     feature_names: Iterable[str] | None = None,
     digits: int | None = 4,
 ) -> str:
-    """Write a tree in the language of Graphviz.
+    """Export a tree in DOT format for Graphviz.
 
-    Nodes say what leaves vote for or which rows go left; the posterior; the mass W_u and the
-    positive mass W_p; the labeled and unlabeled rows of the fit. They are the bluer the more is
-    positive, and the more orange the less. ``dot -Tsvg tree.dot -o tree.svg`` draws it.
+    Each node shows its split (or its vote, in a leaf), the posterior, the masses W_u and W_p, and
+    the numbers of labeled and unlabeled training rows. The color goes from orange (negative) to
+    blue (positive). Render it with ``dot -Tsvg tree.dot -o tree.svg``.
 
     Parameters
     ----------
     model : fitted estimator
-        A forest or tree of puforest.
+        A puforest forest or tree.
     tree : int, default=0
-        Which tree of a forest.
+        Index of the tree in the forest.
     max_depth : int, optional
-        Stop after so many splits; None shows all.
+        Maximum depth to show; None shows the whole tree.
     feature_names : list of str, optional
-        Names of the features; None takes those of the fit, or x0, x1 and so on.
+        Feature names; None uses those seen during fit, or x0, x1, and so on.
     digits : int or None, default=4
-        Significant digits of thresholds, masses and posteriors; None writes them exactly.
+        Significant digits of thresholds, masses and posteriors; None writes exact values.
 
     Returns
     -------
     str
-        The picture.
+        The tree in DOT format.
 
     See Also
     --------
-    dot_lines : The same line by line, for pictures that are too long to hold in memory.
+    dot_lines : Iterate over the lines, for trees too large to hold as one string.
 
     Examples
     --------
@@ -63,8 +63,8 @@ def to_dot(
     >>> from puforest.export import to_dot
     >>> X = [[0.1], [0.2], [0.3], [0.6], [0.7], [0.9]]
     >>> tree = PUDecisionTreeClassifier(prior=0.5).fit(X, [0, 0, 0, 0, 1, 1])
-    >>> picture = to_dot(tree, feature_names=["length"])
-    >>> print(picture[:14], picture.count("->"), "length <= 0.25" in picture)
+    >>> dot = to_dot(tree, feature_names=["length"])
+    >>> print(dot[:14], dot.count("->"), "length <= 0.25" in dot)
     digraph tree { 2 True
     """
     reader = Reader(fitted(model, "to_dot"), tree, max_depth, feature_names, digits)
@@ -84,12 +84,12 @@ def dot_lines(
     Parameters
     ----------
     model, tree, max_depth, feature_names, digits
-        As for `to_dot`.
+        See `to_dot`.
 
     Returns
     -------
     iterator of str
-        The lines, without line ends.
+        Lines without newline characters.
 
     Examples
     --------
@@ -107,19 +107,18 @@ def _lines(reader: Reader) -> Iterator[str]:
     yield from (HEAD % quoted(reader.title)).split("\n")
     left_seen = set()
     for node in reader.nodes():
-        yield f"  n{node.number} [{_look(node)}]"
+        yield f"  n{node.number} [{_attributes(node)}]"
         if node.parent is not None:
-            answer = "no" if node.parent in left_seen else "yes"
+            branch = "no" if node.parent in left_seen else "yes"
             left_seen.add(node.parent)
-            yield f'  n{node.parent} -> n{node.number} [label=" {answer} "]'
+            yield f'  n{node.parent} -> n{node.number} [label=" {branch} "]'
     yield "}"
 
 
 def quoted(*lines: str) -> str:
-    """A string of Graphviz with these lines.
+    """Quote lines as a DOT string.
 
-    It reads ``&lt;`` and its like as characters, also in strings, and a backslash as the
-    beginning of a code.
+    Graphviz interprets HTML entities such as ``&lt;`` and backslash escapes in strings.
     """
     escaped = (
         line.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;") for line in lines
@@ -127,7 +126,7 @@ def quoted(*lines: str) -> str:
     return '"' + "\\n".join(escaped) + '"'
 
 
-def _look(node: Node) -> str:
+def _attributes(node: Node) -> str:
     head = f"vote: {node.vote}" if node.vote else node.test or f"{node.n_below} nodes below"
     label = quoted(
         head,
@@ -137,11 +136,11 @@ def _look(node: Node) -> str:
     )
     style = ', style="filled,rounded,dashed"' if node.n_below else ""
     width = ", penwidth=2" if node.vote else ""
-    return f'label={label}, fillcolor="{color(node.share)}"{style}{width}'
+    return f'label={label}, fillcolor="{color(node.probability)}"{style}{width}'
 
 
 def color(posterior: float) -> str:
-    """From orange for 0 over white for one half to blue for 1."""
+    """Return the fill color: orange at 0, white at one half, blue at 1."""
     end = POSITIVE if posterior > 0.5 else NEGATIVE
     strength = STRONGEST * abs(2 * posterior - 1)
     mixed = (round(255 + strength * (channel - 255)) for channel in end)

@@ -1,4 +1,4 @@
-"""The nodes of a tree as people read them: what text and pictures of trees have in common."""
+"""Formatted nodes of a tree, shared by text and DOT."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from puforest._model import LEAF
 from puforest.export._trees import single_tree
 from puforest.risk import posterior
 
-# Read back, as many digits give the same float64.
+# Enough digits to restore any float64 exactly.
 ALL_DIGITS = 17
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node, in words."""
+    """A node as formatted strings."""
 
     number: int
     parent: int | None
     depth: int
-    condition: str  # under which rows come here from the parent
-    test: str  # under which rows go left; empty where nothing follows
+    condition: str  # branch of the parent that leads here
+    test: str  # condition to go left; empty if the children are not shown
     w_p: str
     w_u: str
-    share: float  # the posterior
+    probability: float  # the posterior as a number
     posterior: str
     labeled: str
     unlabeled: str
-    vote: str  # of a leaf, the class; else empty
-    n_below: int  # nodes that are not shown
+    vote: str  # class that a leaf votes for; empty for other nodes
+    n_below: int  # descendants that are not shown
 
 
 class Reader:
-    """Reads the nodes of one tree, checking what it is asked for."""
+    """Reader of the nodes of one tree; validates its parameters."""
 
     def __init__(
         self,
@@ -58,18 +58,18 @@ class Reader:
         self._digits = check.optional_integer("digits", digits, 1, ALL_DIGITS + 1)
 
     def nodes(self) -> Iterator[Node]:
-        """The nodes, parents before children, left before right."""
+        """Iterate over the nodes, parents before children, left before right."""
         tree = self._tree
-        share = posterior(tree.w_p, tree.w_u)
+        probability = posterior(tree.w_p, tree.w_u)
         vote = tree.votes()
         sizes = self._sizes()
         waiting: list[tuple[int, int | None, int, str]] = [(0, None, 0, "all rows")]
         while waiting:
             node, parent, depth, condition = waiting.pop()
-            ends = tree.feature[node] == LEAF
-            cut = not ends and depth >= self._deepest
+            is_leaf = tree.feature[node] == LEAF
+            cut = not is_leaf and depth >= self._deepest
             test = ""
-            if not ends and not cut:
+            if not is_leaf and not cut:
                 name = self._names[tree.feature[node]]
                 threshold = self._number(tree.threshold[node])
                 left = int(tree.left[node])
@@ -84,16 +84,16 @@ class Reader:
                 test=test,
                 w_p=self._number(tree.w_p[node]),
                 w_u=self._number(tree.w_u[node]),
-                share=float(share[node]),
-                posterior=self._number(share[node]),
+                probability=float(probability[node]),
+                posterior=self._number(probability[node]),
                 labeled=str(tree.n_labeled[node]),
                 unlabeled=str(tree.n_unlabeled[node]),
-                vote=self._classes[int(vote[node])] if ends else "",
+                vote=self._classes[int(vote[node])] if is_leaf else "",
                 n_below=int(sizes[node]) - 1 if cut else 0,
             )
 
     def _sizes(self) -> Any:
-        """Number of nodes from each node down, itself included."""
+        """Return the number of nodes in the subtree of each node."""
         size = np.ones(len(self._tree.feature), dtype=np.int64)
         for inner in reversed(list(self._tree.levels())):
             left = self._tree.left[inner]

@@ -1,12 +1,12 @@
-"""ONNX.
+"""Export to ONNX.
 
-The trees become one ``TreeEnsemble`` of ai.onnx.ml 5, the first version that adds up in the type of
-its input. What its sum means is in ``_onnx_answers``.
+The trees become one ``TreeEnsemble`` of ai.onnx.ml 5, the first version that sums in the dtype of
+its input. ``_onnx_outputs`` turns the sum into labels and probabilities.
 
-Rows go left where ``x <= t``, with ``t`` in float64. A graph for float64 compares the same numbers.
-For float32, thresholds are rounded down to the next float32: no float32 lies between the two, so
-that all compare with it as with ``t``. The sum is then one of float32 too, which is exact for
-votes, whole numbers up to 2²⁴, and not for posteriors: for these the graph widens X to float64.
+Rows go left where ``x <= t``, with ``t`` in float64. A float64 graph compares the same numbers. For
+float32, thresholds are rounded down to float32: no float32 lies between the two, so every float32
+compares with the rounded threshold as with ``t``. The sum is then also in float32, which is exact
+for votes (integers up to 2²⁴) but not for posteriors; for these, the graph casts X to float64.
 """
 
 from __future__ import annotations
@@ -28,46 +28,46 @@ from puforest._atomic_write import atomic_write, require_place
 from puforest._base import PUClassifier
 from puforest._optional_imports import optional_import
 from puforest.calibration import PUCalibratedClassifier
-from puforest.export._onnx_answers import Graph, answers_of_counts, answers_of_shares
-from puforest.export._trees import fitted, leaf_answers
+from puforest.export._onnx_outputs import Graph, outputs_from_posteriors, outputs_from_votes
+from puforest.export._trees import fitted, leaf_values
 
 if TYPE_CHECKING:
     import onnx
 
 DTYPES = ("float32", "float64")
 
-# The first that have TreeEnsemble.
+# The first opsets with TreeEnsemble.
 OPSETS = {"": 21, "ai.onnx.ml": 5}
 IR_VERSION = 10
 
-# onnxruntime 1.31 walks down trees by recursion. With a stack of 8 MB it does so for 10,000 splits,
-# and crashes for 20,000.
+# onnxruntime 1.31 loads trees recursively. With a stack of 8 MB it handles a depth of 10,000 and
+# crashes at 20,000.
 DEEPEST = 5_000
 
 
 def to_onnx(
     model: Any, path: str | os.PathLike[str] | None = None, *, dtype: str = "float64"
 ) -> onnx.ModelProto:
-    """Write a forest, a tree, or a calibrated one as an ONNX model.
+    """Export a forest or tree, calibrated or not, as an ONNX model.
 
-    The ONNX model takes ``X`` of shape (rows, features) and gives ``label``, in the coding of
-    ``classes_``, and ``probabilities`` of shape (rows, 2), as `predict` and `predict_proba` do.
-    Labels are equal to those of `predict` with hard voting, always; with soft voting, unless the
-    mean posterior of a row is within rounding, about 1e-15, of one half. The page
-    ``docs/exports.md`` has the differences of probabilities. The model carries the feature names,
-    the prior, the classes, the voting and the version of puforest as metadata.
+    The ONNX model takes ``X`` of shape (rows, features) and returns ``label``, one of
+    ``classes_``, and ``probabilities`` of shape (rows, 2), like `predict` and `predict_proba`.
+    With hard voting, labels are always equal to those of `predict`; with soft voting, they are
+    equal unless the mean posterior of a row is within rounding error, about 1e-15, of one half.
+    ``docs/exports.md`` lists how much probabilities can differ. Feature names, prior, classes,
+    voting and the puforest version are stored as metadata.
 
-    It needs onnxruntime 1.21, or another runtime with ``TreeEnsemble`` of ai.onnx.ml 5. NaN and
-    infinity, which puforest refuses, are not refused by runtimes.
+    The model requires onnxruntime 1.21 or another runtime with ``TreeEnsemble`` of ai.onnx.ml 5.
+    Unlike puforest, runtimes do not reject NaN and infinity.
 
     Parameters
     ----------
     model : fitted estimator
-        A forest or tree of puforest, or a `PUCalibratedClassifier` around one.
+        A puforest forest or tree, or a `PUCalibratedClassifier` of one.
     path : str or path-like, optional
-        A file to write the model to; it is written atomically.
+        File to write the model to. It is written atomically.
     dtype : {"float64", "float32"}, default="float64"
-        The type of the cells of X that the ONNX model will be given, and of ``probabilities``.
+        Dtype of the X that the ONNX model takes, and of ``probabilities``.
 
     Returns
     -------
@@ -101,9 +101,8 @@ def to_onnx(
         require_place(Path(path))
     if (depth := forest.get_depth()) > DEEPEST:
         warnings.warn(
-            f"model has a tree of depth {depth:,}: onnxruntime may crash when "
-            f"it loads the ONNX model. Fit with max_depth={DEEPEST:_} or less, or with a larger "
-            "min_samples_leaf.",
+            f"model has a tree of depth {depth:,}: onnxruntime may crash when it loads the ONNX "
+            f"model. Fit with max_depth={DEEPEST:_} or less, or with a larger min_samples_leaf.",
             stacklevel=2,
         )
     hard = forest.voting == "hard"
@@ -113,8 +112,8 @@ def to_onnx(
     rows = "X" if within == out else graph.cast("X", within)
     total = graph.add("TreeEnsemble", rows, domain="ai.onnx.ml", **_ensemble(onnx, forest, within))
     total = graph.add("Squeeze", total, graph.constant(np.array([1])))
-    answers = answers_of_counts if hard else answers_of_shares
-    answers(graph, total, forest._forest.n_trees, forest.classes_, calibrator, out)
+    add_outputs = outputs_from_votes if hard else outputs_from_posteriors
+    add_outputs(graph, total, forest._forest.n_trees, forest.classes_, calibrator, out)
     made = graph.model(
         inputs={"X": (out, ["rows", forest._forest.n_features])},
         opsets=OPSETS,
@@ -140,12 +139,12 @@ def to_onnx(
 
 
 def _ensemble(onnx: Any, model: PUClassifier, within: np.dtype[Any]) -> dict[str, Any]:
-    """The attributes of TreeEnsemble, which numbers inner nodes and leaves apart.
+    """Return the attributes of TreeEnsemble, which numbers internal nodes and leaves separately.
 
-    onnxruntime 1.21 to 1.23 take a root whose two children have the same number for a leaf, also
-    where one is an inner node and the other a leaf (its issue 24679), and then take the wrong
-    leaf. So no root here has such children: there are unused leaves before all others, and a tree
-    that is but a leaf becomes a node with two leaves that answer the same.
+    onnxruntime 1.21 to 1.23 mistake a root whose two children have the same number for a leaf, even
+    if one child is an internal node and the other a leaf (issue 24679), and then predict from the
+    wrong leaf. To avoid such roots, the leaves start with unused ones, and a tree of a single leaf
+    becomes a split with two equal leaves.
     """
     forest = model._forest
     is_leaf, root = forest.is_leaf, forest.offset[:-1]
@@ -155,17 +154,17 @@ def _ensemble(onnx: Any, model: PUClassifier, within: np.dtype[Any]) -> dict[str
     n_unused = _first_leaf(left[root[~is_leaf[root]]], number, is_leaf)
     number[leaves] += n_unused
 
-    bare = root[is_leaf[root]]
+    single = root[is_leaf[root]]
     roots = number[root]
-    roots[is_leaf[root]] = len(inner) + np.arange(len(bare))
-    twins = n_unused + len(leaves) + np.arange(len(bare))
-    goes_left = np.concatenate([left[inner], bare])
-    goes_right = np.concatenate([left[inner] + 1, bare])
+    roots[is_leaf[root]] = len(inner) + np.arange(len(single))
+    twins = n_unused + len(leaves) + np.arange(len(single))
+    goes_left = np.concatenate([left[inner], single])
+    goes_right = np.concatenate([left[inner] + 1, single])
     right_number = np.concatenate([number[left[inner] + 1], twins])
-    feature = np.concatenate([forest.feature[inner], np.zeros(len(bare), dtype=np.int32)])
-    threshold = np.concatenate([forest.threshold[inner], np.zeros(len(bare))])
-    answer = leaf_answers(model)
-    weights = np.concatenate([np.zeros(n_unused), answer[leaves], answer[bare]])
+    feature = np.concatenate([forest.feature[inner], np.zeros(len(single), dtype=np.int32)])
+    threshold = np.concatenate([forest.threshold[inner], np.zeros(len(single))])
+    value = leaf_values(model)
+    weights = np.concatenate([np.zeros(n_unused), value[leaves], value[single]])
 
     tensor = onnx.numpy_helper.from_array
     return {
@@ -187,7 +186,7 @@ def _ensemble(onnx: Any, model: PUClassifier, within: np.dtype[Any]) -> dict[str
 def _first_leaf(
     left: NDArray[np.int64], number: NDArray[np.int64], is_leaf: NDArray[np.bool_]
 ) -> int:
-    """The least number to count leaves from at which no leaf has that of its inner sibling."""
+    """Return the smallest first leaf number such that no leaf shares that of its sibling."""
     mixed = left[is_leaf[left] != is_leaf[left + 1]]
     leaf = np.where(is_leaf[mixed], mixed, mixed + 1)
     sibling = 2 * mixed + 1 - leaf
@@ -196,7 +195,7 @@ def _first_leaf(
 
 
 def rounded_down(threshold: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The largest numbers of the type that are at most `threshold`; -inf below all of them."""
+    """Round down to the largest values of the dtype at most `threshold`; -inf if none."""
     with np.errstate(over="ignore"):
         rounded = threshold.astype(dtype)
     down = np.nextafter(rounded, dtype.type(-np.inf))

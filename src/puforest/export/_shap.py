@@ -1,4 +1,4 @@
-"""SHAP."""
+"""Export to SHAP."""
 
 from __future__ import annotations
 
@@ -8,37 +8,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest._model import Forest
-from puforest.export._trees import fitted, leaf_answers
+from puforest.export._trees import fitted, leaf_values
 
-# Weight of leaves without mass, as a share of all. SHAP divides by weights, so that 0 is not
-# possible; this one moves SHAP values by less than they are rounded.
+# Weight of leaves without mass, as a fraction of the total. SHAP divides by weights, so they cannot
+# be 0; this weight changes SHAP values by less than their rounding error.
 LEAST_WEIGHT = 1e-12
 
-# SHAP takes 16 bytes times the square of the depth, 1.6 GB for this one, and ends the process where
-# it does not get them.
+# SHAP allocates 16 bytes times the square of the depth, 1.6 GB for this one, and terminates the
+# process if the allocation fails.
 DEEPEST = 10_000
 
 
 def to_shap(model: Any) -> dict[str, Any]:
-    """Describe a forest as ``shap.TreeExplainer`` takes it.
+    """Export a forest or tree as input to ``shap.TreeExplainer``.
 
     The SHAP values of a row and the expected value add up to ``predict_proba(X)[:, 1]``.
 
-    Without background data, SHAP follows both branches of a split on an unknown feature, and
-    weighs them. The weights are the masses W_u here: how much of the *population* goes each way,
-    as the fit has estimated it. Rows would not do: labeled rows of a case-control study are
-    collected, and are no part of it. So ``expected_value`` is the mean answer for the population.
+    Without background data, SHAP follows both branches of a split on an unknown feature and
+    averages them with weights. Here the weights are the masses W_u, the estimated fractions of the
+    *population* that take each branch. Row counts would be biased: the labeled rows of case-control
+    data are sampled separately from the population. ``expected_value`` is therefore the mean
+    prediction over the population.
 
     Parameters
     ----------
     model : fitted estimator
-        A forest or tree of puforest.
+        A puforest forest or tree.
 
     Returns
     -------
     dict
-        What ``shap.TreeExplainer`` takes for a model. Given background data, an explainer writes
-        into it: make a new one for each.
+        A model for ``shap.TreeExplainer``. An explainer with background data modifies it: create
+        a new one for each explainer.
 
     Examples
     --------
@@ -57,12 +58,12 @@ def to_shap(model: Any) -> dict[str, Any]:
     forest = estimator._forest
     if (depth := forest.depth()) > DEEPEST:
         raise ValueError(
-            f"model has a tree of depth {depth:,}, and the memory that SHAP "
-            f"needs grows with the square of that: fit with max_depth={DEEPEST:_} or less, or with "
-            "a larger min_samples_leaf"
+            f"model has a tree of depth {depth:,}, and SHAP needs memory proportional to the "
+            f"square of the depth: fit with max_depth={DEEPEST:_} or less, or with a larger "
+            "min_samples_leaf"
         )
     weight = population_weights(forest)
-    answer = leaf_answers(estimator) / forest.n_trees
+    value = leaf_values(estimator) / forest.n_trees
     trees = []
     for t in range(forest.n_trees):
         tree = forest.tree(t)
@@ -75,7 +76,7 @@ def to_shap(model: Any) -> dict[str, Any]:
                 "children_default": right,  # for NaN, which puforest refuses
                 "features": tree.feature,
                 "thresholds": tree.threshold,
-                "values": answer[part, None],
+                "values": value[part, None],
                 "node_sample_weight": weight[part].copy(),
             }
         )
@@ -83,7 +84,7 @@ def to_shap(model: Any) -> dict[str, Any]:
 
 
 def population_weights(forest: Forest) -> NDArray[np.float64]:
-    """Masses W_u of all nodes, above 0, those of two children adding up to that of their parent."""
+    """Return positive weights W_u; those of two children add up to that of their parent."""
     left = forest.left_children()
     total = np.repeat(forest.w_u[forest.offset[:-1]], np.diff(forest.offset))
     weight = np.maximum(forest.w_u, LEAST_WEIGHT * total)

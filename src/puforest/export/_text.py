@@ -9,11 +9,11 @@ from typing import Any
 from puforest.export._nodes import Node, Reader
 from puforest.export._trees import fitted
 
-# Beyond this, the figures of a node come right behind it instead of in columns.
+# Longer node labels do not widen the column; their numbers follow without alignment.
 WIDEST = 60
 
-# Deeper nodes are indented no further and say their depth instead: the text of a tree with one
-# long path would otherwise grow with the square of its nodes.
+# Deeper nodes show their depth instead of more indentation: otherwise the text of a tree with one
+# long path would grow with the square of its nodes.
 DEEPEST_INDENT = 30
 
 COLUMNS = ("W_p", "W_u", "posterior", "labeled", "unlabeled", "vote")
@@ -27,27 +27,27 @@ def to_text(
     feature_names: Iterable[str] | None = None,
     digits: int | None = 4,
 ) -> str:
-    """Write a tree as text, a line for each node.
+    """Export a tree as text, one line per node.
 
-    A line says under which condition its parent sends rows there; the masses ``W_p`` and ``W_u``,
-    estimated shares of the population that are "here and positive" and "here"; the posterior,
-    ``W_p / W_u`` within 0 and 1; the labeled and unlabeled rows of the fit; and for leaves the
-    class that they vote for. Nodes below depth 30 are indented like those at depth 30, and their
-    depth is written out, as in ``|--[31] x0 <= 4``.
+    Each line shows the condition for a row to reach the node from its parent; the masses ``W_p``
+    and ``W_u``, the estimated fractions of the population that reach the node and are positive, and
+    that reach it at all; the posterior, ``W_p / W_u`` clipped to [0, 1]; the numbers of labeled and
+    unlabeled training rows; and, for leaves, the class they vote for. Nodes below depth 30 are
+    indented like those at depth 30, with their depth in brackets, as in ``|--[31] x0 <= 4``.
 
     Parameters
     ----------
     model : fitted estimator
-        A forest or tree of puforest.
+        A puforest forest or tree.
     tree : int, default=0
-        Which tree of a forest.
+        Index of the tree in the forest.
     max_depth : int, optional
-        Stop after so many splits; None shows all.
+        Maximum depth to show; None shows the whole tree.
     feature_names : list of str, optional
-        Names of the features; None takes those of the fit, or x0, x1 and so on.
+        Feature names; None uses those seen during fit, or x0, x1, and so on.
     digits : int or None, default=4
-        Significant digits of thresholds, masses and posteriors. None writes them exactly: the
-        fewest digits that read back as the same float64.
+        Significant digits of thresholds, masses and posteriors. None writes exact values: the
+        fewest digits that restore the same float64.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def to_text(
 
     See Also
     --------
-    text_lines : The same line by line, for texts that are too long to hold in memory.
+    text_lines : Iterate over the lines, for trees too large to hold as one string.
 
     Examples
     --------
@@ -87,12 +87,12 @@ def text_lines(
     Parameters
     ----------
     model, tree, max_depth, feature_names, digits
-        As for `to_text`.
+        See `to_text`.
 
     Returns
     -------
     iterator of str
-        The lines, without line ends.
+        Lines without newline characters.
 
     Examples
     --------
@@ -107,25 +107,25 @@ def text_lines(
 
 
 def _lines(reader: Reader) -> Iterator[str]:
-    """Two passes over the nodes: the first one finds the widths of the columns."""
+    """Format the nodes in two passes: the first one finds the column widths."""
 
     def entries() -> Iterator[tuple[str, tuple[str, ...]]]:
         return chain([(reader.title, COLUMNS)], map(_entry, reader.nodes()))
 
     wide, widths = 0, [0] * (len(COLUMNS) - 1)
-    for place, figures in entries():
-        wide = max(wide, len(place)) if len(place) <= WIDEST else wide
-        widths = [max(w, len(figure)) for w, figure in zip(widths, figures[:-1], strict=True)]
-    for place, figures in entries():
-        columns = map(str.rjust, figures, widths)
-        yield "  ".join([place.ljust(wide), *columns, figures[-1]]).rstrip()
+    for label, columns in entries():
+        wide = max(wide, len(label)) if len(label) <= WIDEST else wide
+        widths = [max(w, len(cell)) for w, cell in zip(widths, columns[:-1], strict=True)]
+    for label, columns in entries():
+        aligned = map(str.rjust, columns, widths)
+        yield "  ".join([label.ljust(wide), *aligned, columns[-1]]).rstrip()
 
 
 def _entry(node: Node) -> tuple[str, tuple[str, ...]]:
-    """Where a node is, and its figures."""
+    """Return the label of a node and its columns."""
     end = f"... {node.n_below} nodes below" if node.n_below else node.vote
-    figures = (node.w_p, node.w_u, node.posterior, node.labeled, node.unlabeled, end)
-    return _indent(node.depth) + node.condition, figures
+    columns = (node.w_p, node.w_u, node.posterior, node.labeled, node.unlabeled, end)
+    return _indent(node.depth) + node.condition, columns
 
 
 def _indent(depth: int) -> str:

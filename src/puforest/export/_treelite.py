@@ -1,4 +1,4 @@
-"""treelite."""
+"""Export to treelite."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 from puforest import _validation as check
 from puforest._optional_imports import optional_import
-from puforest.export._trees import fitted, leaf_answers
+from puforest.export._trees import fitted, leaf_values
 
 if TYPE_CHECKING:
     import treelite
 
 
 def to_treelite(model: Any) -> treelite.Model:
-    """Build a treelite model, for its compilers and for inference on GPUs.
+    """Export a forest or tree as a treelite model, for its compilers and for inference on GPUs.
 
-    Thresholds and answers are in float64. The answer of the treelite model is the mean answer of
-    the trees, ``predict_proba(X)[:, 1]``.
+    Thresholds and leaf values are float64. The treelite model predicts the mean leaf value,
+    ``predict_proba(X)[:, 1]``.
 
     Parameters
     ----------
     model : fitted estimator
-        A forest or tree of puforest.
+        A puforest forest or tree.
 
     Returns
     -------
     treelite.Model
-        A binary classifier with one output. Its ``serialize`` writes a file.
+        A binary classifier with one output. Save it with its ``serialize`` method.
 
     Examples
     --------
@@ -37,8 +37,8 @@ def to_treelite(model: Any) -> treelite.Model:
     >>> from puforest.export import to_treelite
     >>> X = np.array([[0.1], [0.2], [0.3], [0.6], [0.7], [0.9]])
     >>> forest = PUExtraTreesClassifier(prior=0.5, random_state=0).fit(X, [0, 0, 0, 0, 1, 1])
-    >>> share = treelite.gtil.predict(to_treelite(forest), X)
-    >>> bool((share.ravel() == forest.predict_proba(X)[:, 1]).all())
+    >>> probability = treelite.gtil.predict(to_treelite(forest), X)
+    >>> bool((probability.ravel() == forest.predict_proba(X)[:, 1]).all())
     True
     """
     builders = optional_import(
@@ -64,7 +64,7 @@ def to_treelite(model: Any) -> treelite.Model:
         attributes={
             "puforest_version": version("puforest"),
             "estimator": type(estimator).__name__,
-            # Halves of characters are no JSON for treelite.
+            # treelite rejects unpaired surrogates in JSON.
             "feature_names": [
                 name.encode(errors="replace").decode() for name in check.feature_names(estimator)
             ],
@@ -73,22 +73,22 @@ def to_treelite(model: Any) -> treelite.Model:
             "voting": estimator.voting,
         },
     )
-    answers = leaf_answers(estimator)
+    values = leaf_values(estimator)
     for t in range(n):
         tree = forest.tree(t)
         columns = (
             tree.feature,
             tree.threshold,
             tree.left,
-            answers[forest.offset[t] : forest.offset[t + 1]],
+            values[forest.offset[t] : forest.offset[t + 1]],
             tree.n_labeled + tree.n_unlabeled,
         )
         builder.start_tree()
         nodes = zip(*(column.tolist() for column in columns), strict=True)
-        for node, (feature, threshold, left, answer, n_rows) in enumerate(nodes):
+        for node, (feature, threshold, left, value, n_rows) in enumerate(nodes):
             builder.start_node(node)
             if feature < 0:
-                builder.leaf(answer)
+                builder.leaf(value)
             else:
                 builder.numerical_test(
                     feature,

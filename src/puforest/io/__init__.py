@@ -1,4 +1,4 @@
-"""Model files: one portable, versioned format whose loading runs no code.
+"""Model files: a portable, versioned format; loading runs no code.
 
 `docs/model-files.md` specifies the format field by field.
 """

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from puforest import _validation as check
 from puforest._warnings import warn
 from puforest.io._estimator import BELOW_ONE, MODULES, estimator_class, is_known
-from puforest.io._fields import Fields, is_integer, shown
-from puforest.io._parameters import checked, plain, restored_parameters, stored_parameters
-from puforest.io._trees import require
+from puforest.io._fields import Fields, ensure, is_integer, short_repr
+from puforest.io._parameters import checked, json_value, restored_parameters, stored_parameters
 from puforest.scenario import SCENARIOS
 
 # Imported by name when needed: it has a method `save`, and imports this package.
@@ -36,8 +35,8 @@ def stored_calibration(model: Any, arrays: Arrays) -> dict[str, Any]:
     stored = {
         "method": model.method,
         "cv": _stored_folds(model.cv),
-        "prior": plain("prior", model.prior),
-        "scenario": plain("scenario", model.scenario),
+        "prior": json_value("prior", model.prior),
+        "scenario": json_value("scenario", model.scenario),
         "fitted_method": record.method,
         "fitted_prior": float(record.prior),
         "fitted_scenario": record.scenario,
@@ -54,7 +53,7 @@ def stored_calibration(model: Any, arrays: Arrays) -> dict[str, Any]:
 
 def _stored_folds(cv: Any) -> Any:
     if cv is None or isinstance(cv, str) or check.is_integer(cv):
-        return plain("cv", cv)
+        return json_value("cv", cv)
     warn(
         f"cv is a {type(cv).__name__}, which model files cannot store: it is saved as None. "
         "Predictions of the loaded model are the same, but refitting it uses 5 folds."
@@ -102,7 +101,7 @@ def restored_calibration(stored: Fields, arrays: Arrays, fitted: Any) -> Any:
 
 def _restored_folds(cv: Any) -> Any:
     known = cv is None or cv in ("oob", "prefit") or (is_integer(cv) and 2 <= cv <= 2**31)
-    require(known, f"calibration.cv is {shown(cv)}")
+    ensure(known, f"calibration.cv is {short_repr(cv)}")
     return cv
 
 
@@ -112,19 +111,19 @@ def _restored_calibrator(stored: Fields, arrays: Arrays) -> Any:
     score, probability = arrays.pop(SCORES, None), arrays.pop(PROBABILITIES, None)
     if score is None and probability is None:
         numbers = stored.numbers()
-        require(set(numbers) == {"slope", "intercept"}, "a sigmoid is a slope and an intercept")
+        ensure(set(numbers) == {"slope", "intercept"}, "a sigmoid is a slope and an intercept")
         return import_module(MODULE).Sigmoid(**numbers)
     stored.finish()
     if score is None or probability is None or len(score) != len(probability) or not len(score):
         raise ValueError(f"{SCORES} and {PROBABILITIES} do not go together")
-    require(score.dtype == probability.dtype == np.float64, f"{SCORES} are not of type float64")
-    require(bool(np.isfinite(score).all()), f"{SCORES} are not finite")
+    ensure(score.dtype == probability.dtype == np.float64, f"{SCORES} are not of type float64")
+    ensure(bool(np.isfinite(score).all()), f"{SCORES} are not finite")
     within = probability.min() >= 0 and probability.max() <= 1
-    require(bool(within), f"{PROBABILITIES} are not between 0 and 1")
+    ensure(bool(within), f"{PROBABILITIES} are not between 0 and 1")
     # A monotone step function is its own isotonic regression.
     regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
     regression.fit(score, probability)
     same = np.array_equal(regression.X_thresholds_, score)
     same &= np.array_equal(regression.y_thresholds_, probability)
-    require(bool(same), f"{SCORES} and {PROBABILITIES} do not ascend")
+    ensure(bool(same), f"{SCORES} and {PROBABILITIES} do not ascend")
     return regression

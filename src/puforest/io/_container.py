@@ -1,8 +1,8 @@
-"""The container: a safetensors file of one-dimensional arrays, and a text in its header.
+"""The container: a safetensors file of one-dimensional arrays with a string in its header.
 
-Files are read and written here, and any safetensors library reads them. The one for Python copies
-every array, twice when it writes, or writes to a temporary file under a name of its own, and it
-reports a full disk as an error without a number.
+Any safetensors library can read these files. They are read and written here because the Python
+library copies every array (twice when it writes), or writes to a temporary file under a name of its
+own, and reports a full disk as an error without an errno.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from puforest.io._fields import Fields
 
 Arrays = dict[str, NDArray[Any]]
 
-# Names, evidence and nodes are arrays: what is left for the header is small. Parsing this much of
-# hostile JSON takes some tens of megabytes.
+# Names, evidence and nodes are arrays, so the header is small. Parsing malicious JSON of this size
+# takes some tens of megabytes.
 MOST_HEADER_BYTES = 2**20
 
 LENGTH_BYTES = 8
 
 KEY = "puforest"  # the one key of the metadata
 
-# In the order of their arrays in a file, so that every array is aligned.
+# In the order in which a file stores them, so that every array is aligned.
 DTYPES: dict[str, np.dtype[Any]] = {
     "I64": np.dtype("<i8"),
     "F64": np.dtype("<f8"),
@@ -42,15 +42,15 @@ DTYPES: dict[str, np.dtype[Any]] = {
 
 
 def parse(text: str) -> Any:
-    """JSON without its loose ends: no NaN, no infinity, no key twice."""
+    """Parse strict JSON: no NaN, no infinity, no duplicate keys."""
 
     def refuse(constant: str) -> None:
-        raise ValueError(f"its header has the number {constant}")
+        raise ValueError(f"its header contains {constant}")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            raise ValueError("its header has a field twice")
+            raise ValueError("its header has a duplicate field")
         return found
 
     try:
@@ -62,9 +62,9 @@ def parse(text: str) -> Any:
 
 
 def read(path: Path, *, mapped: bool) -> tuple[str, Arrays]:
-    """The text of the header and the arrays, which are views on the file if it is mapped.
+    """Return the string in the header and the arrays, which are views of the file if mapped.
 
-    The header is compared with the size of the file before memory is taken for the arrays.
+    The header is checked against the size of the file before memory is allocated for the arrays.
     """
     if not stat.S_ISREG(path.stat().st_mode):
         raise ValueError("it is not a regular file")
@@ -77,11 +77,11 @@ def read(path: Path, *, mapped: bool) -> tuple[str, Arrays]:
             raise ValueError(f"its header has {length} bytes, more than {MOST_HEADER_BYTES}")
         start = LENGTH_BYTES + length
         if start > size:
-            raise ValueError(f"its header has {length} bytes, but the file only {size}")
+            raise ValueError(f"its header has {length} bytes, but the file has only {size}")
         entries = _header(file.read(length))
         metadata = entries.pop("__metadata__", {})
         if not isinstance(metadata, dict) or KEY not in metadata:
-            raise ValueError("its header does not say that it is one")
+            raise ValueError(f"its header has no metadata {KEY!r}")
         fields = Fields("__metadata__", metadata)
         text = fields.text(KEY)
         fields.finish()
@@ -120,7 +120,7 @@ def _header(raw: bytes) -> dict[str, Any]:
 def _places(
     entries: Mapping[str, Any], start: int, size: int
 ) -> dict[str, tuple[slice, np.dtype[Any]]]:
-    """Bytes and type of each array; they must fill the rest of the file without gap or overlap."""
+    """Return bytes and dtype of each array; they must fill the file without gaps or overlaps."""
     found = []
     for name, value in entries.items():
         entry = Fields(f"array {name!r}", value)
@@ -131,22 +131,24 @@ def _places(
         if end - begin != n * dtype.itemsize:
             raise ValueError(f"array {name!r} has {n} items in {end - begin} bytes")
         if (start + begin) % dtype.itemsize:
-            raise ValueError(f"array {name!r} does not start at a multiple of its item size")
+            raise ValueError(f"array {name!r} is not aligned to its item size")
         found.append((begin, end, name, dtype))
     places = {}
     expected = 0
     for begin, end, name, dtype in sorted(found, key=lambda entry: entry[:2]):
         if begin != expected or start + end > size:
-            raise ValueError(f"array {name!r} is not where the one before it ends, or cut off")
+            raise ValueError(
+                f"array {name!r} does not start where the previous one ends, or is truncated"
+            )
         expected = end
         places[name] = slice(start + begin, start + end), dtype
     if start + expected != size:
-        raise ValueError(f"{size - start - expected} bytes at its end belong to no array")
+        raise ValueError(f"the last {size - start - expected} bytes belong to no array")
     return places
 
 
 def write(path: Path, text: str, arrays: Arrays) -> None:
-    """Write atomically: a file that was there stays until the new one is complete."""
+    """Write the file atomically: an existing file stays until the new one is complete."""
     codes = {dtype: code for code, dtype in DTYPES.items()}
     stored = [(codes[array.dtype.newbyteorder("<")], name) for name, array in arrays.items()]
     stored.sort(key=lambda entry: (list(DTYPES).index(entry[0]), entry[1]))

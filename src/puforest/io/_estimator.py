@@ -13,10 +13,10 @@ from puforest import _validation as check
 from puforest._fit_record import FitRecord, OutOfBag, SamplingRecord
 from puforest._masses import GroupMasses
 from puforest._schema import FeatureSchema
-from puforest.io._fields import Fields
+from puforest.io._fields import Fields, ensure
 from puforest.io._labels import restored_classes, restored_names, stored_classes, stored_names
-from puforest.io._parameters import checked, plain, restored_parameters, stored_parameters
-from puforest.io._trees import ARRAYS, MOST_FEATURES, checked_forest, require
+from puforest.io._parameters import checked, json_value, restored_parameters, stored_parameters
+from puforest.io._trees import ARRAYS, MOST_FEATURES, checked_forest
 from puforest.prior import PriorEstimate
 from puforest.risk import LOSSES, RISKS
 from puforest.scenario import SCENARIOS
@@ -82,7 +82,7 @@ def stored_model(model: Any, arrays: Arrays) -> dict[str, Any]:
         "rows": {"labeled": record.n_labeled, "unlabeled": record.n_unlabeled},
         "sampling": {
             "seed": record.sampling.seed,
-            **{name: plain(name, getattr(record.sampling, name)) for name in SAMPLING},
+            **{name: json_value(name, getattr(record.sampling, name)) for name in SAMPLING},
         },
         "out_of_bag": _stored_out_of_bag(record.out_of_bag, arrays),
     }
@@ -121,7 +121,7 @@ def restored_model(stored: Fields, arrays: Arrays) -> Any:
     n_features = stored.integer("n_features", 1, MOST_FEATURES)
     prior = stored.number("prior", check.TINY, BELOW_ONE)
     for array in ARRAYS:
-        require(array in arrays, f"it has no array {array!r}")
+        ensure(array in arrays, f"it has no array {array!r}")
     forest = checked_forest({name: arrays.pop(name) for name in ARRAYS}, n_features, prior)
     names = restored_names(arrays, n_features)
     rows = stored.fields("rows")
@@ -143,9 +143,9 @@ def restored_model(stored: Fields, arrays: Arrays) -> Any:
         out_of_bag=_restored_out_of_bag(stored.optional_fields("out_of_bag"), arrays),
     )
     if "n_estimators" not in model.get_params(deep=False):
-        require(forest.n_trees == 1, f"a {name} has one tree")
+        ensure(forest.n_trees == 1, f"a {name} has one tree")
         root = [int(forest.n_labeled[0]), int(forest.n_unlabeled[0])]
-        require(n_rows == root, "rows are not those of the root")
+        ensure(n_rows == root, "rows are not those of the root")
     stored.finish()
     model._record, model._forest = record, forest
     return model
@@ -177,18 +177,18 @@ def _restored_estimate(stored: Fields, arrays: Arrays) -> PriorEstimate:
 
 def _restored_evidence(stored: Fields, arrays: Arrays) -> dict[str, Any]:
     numbers = stored.numbers()
-    require(set(numbers) == {CHOSEN}, f"evidence is not the number {CHOSEN!r}")
+    ensure(set(numbers) == {CHOSEN}, f"evidence is not the number {CHOSEN!r}")
     curve: Arrays = {}
     for name in CURVE:
         key = EVIDENCE + name
-        require(key in arrays, f"it has no array {key!r}")
+        ensure(key in arrays, f"it has no array {key!r}")
         curve[name] = arrays.pop(key)
-        require(curve[name].dtype == np.float64, f"array {key!r} is not of type float64")
+        ensure(curve[name].dtype == np.float64, f"array {key!r} is not of type float64")
     at = curve["thresholds"]
     same_length = all(len(part) == len(at) for part in curve.values())
-    require(same_length, "the arrays of the evidence differ in length")
-    require(bool((at[:-1] < at[1:]).all()), "thresholds of the evidence are not increasing")
-    require(bool((at == numbers[CHOSEN]).any()), f"{CHOSEN!r} is not a threshold of the evidence")
+    ensure(same_length, "the arrays of the evidence differ in length")
+    ensure(bool((at[:-1] < at[1:]).all()), "thresholds of the evidence are not increasing")
+    ensure(bool((at == numbers[CHOSEN]).any()), f"{CHOSEN!r} is not a threshold of the evidence")
     return curve | numbers
 
 
@@ -204,9 +204,9 @@ def _restored_out_of_bag(stored: Fields | None, arrays: Arrays) -> OutOfBag | No
         return None
     risk = stored.optional_number("risk")
     stored.finish()
-    require(OUT_OF_BAG in arrays, f"it has no array {OUT_OF_BAG!r}")
+    ensure(OUT_OF_BAG in arrays, f"it has no array {OUT_OF_BAG!r}")
     decision = arrays.pop(OUT_OF_BAG)
-    require(decision.dtype == np.float64, f"array {OUT_OF_BAG!r} is not of type float64")
+    ensure(decision.dtype == np.float64, f"array {OUT_OF_BAG!r} is not of type float64")
     scored = decision[~np.isnan(decision)]
-    require(bool((np.abs(scored) <= 1).all()), f"{OUT_OF_BAG} is not between -1 and 1, or nan")
+    ensure(bool((np.abs(scored) <= 1).all()), f"{OUT_OF_BAG} is not between -1 and 1, or nan")
     return OutOfBag(decision, math.nan if risk is None else risk)

@@ -1,4 +1,4 @@
-"""Class labels and feature names in a file, from where they come back in their own type."""
+"""Class labels and feature names in model files; loading restores their dtype."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puforest.io._fields import Fields, is_integer, is_number, shown
-from puforest.io._trees import require
+from puforest.io._fields import Fields, ensure, is_integer, is_number, short_repr
 
 NUMBERS = frozenset(
     ["bool", "float16", "float32", "float64"]
     + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
-LONGEST_TEXT = 1024  # characters; answers take four bytes for each of them, in every row
+LONGEST_TEXT = 1024  # characters; predictions take four bytes for each, in every row
 
 Arrays = dict[str, NDArray[Any]]
 
 
 def stored_classes(classes: NDArray[Any]) -> dict[str, Any]:
-    """The two classes as JSON."""
+    """Return the two classes as JSON."""
     dtype = classes.dtype
     text = dtype.kind == "O" and all(isinstance(c, str) for c in classes)
     if dtype.name not in NUMBERS and not text and dtype.kind != "U":
         raise TypeError(
-            f"classes_ of type {dtype} cannot be stored in a model file: code y with numbers, "
+            f"classes_ of dtype {dtype} cannot be stored in a model file: encode y as numbers, "
             "booleans or strings"
         )
     name = f"U{dtype.itemsize // 4}" if dtype.kind == "U" else dtype.name
@@ -34,26 +33,26 @@ def stored_classes(classes: NDArray[Any]) -> dict[str, Any]:
 
 
 def restored_classes(stored: Fields) -> NDArray[Any]:
-    """The two classes in the type of the `y` of the fit."""
+    """Return the two classes, in the dtype of the `y` of the fit."""
     dtype = stored.text("dtype")
     values = stored.pair("values")
     stored.finish()
     width = re.fullmatch(r"U([1-9][0-9]{0,3})", dtype)
     if dtype == "object" or width:
-        require(all(isinstance(v, str) for v in values), "classes are not strings")
+        ensure(all(isinstance(v, str) for v in values), "classes are not strings")
         longest = int(width[1]) if width else LONGEST_TEXT
         fits = longest <= LONGEST_TEXT and all(len(v) <= longest for v in values)
-        require(fits, f"classes are longer than {min(longest, LONGEST_TEXT)} characters")
+        ensure(fits, f"classes are longer than {min(longest, LONGEST_TEXT)} characters")
     else:
-        require(dtype in NUMBERS, f"classes are of the unknown type {shown(dtype)}")
-        require(all(_fits(v, np.dtype(dtype)) for v in values), f"classes are not of type {dtype}")
+        ensure(dtype in NUMBERS, f"classes are of the unknown dtype {short_repr(dtype)}")
+        ensure(all(_fits(v, np.dtype(dtype)) for v in values), f"classes are not of dtype {dtype}")
     classes = np.array(values, dtype=dtype)
-    require(bool(classes[0] < classes[1]), "classes are not two, in ascending order")
+    ensure(bool(classes[0] < classes[1]), "classes are not two values in ascending order")
     return classes
 
 
 def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether a value of JSON is a number of this type."""
+    """Return whether a JSON value is exactly representable in this dtype."""
     if dtype.kind == "b":
         return isinstance(value, bool)
     if dtype.kind == "f":
@@ -64,13 +63,13 @@ def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
 
 
 def stored_names(names: NDArray[Any]) -> Arrays:
-    """Feature names as one text and where in it each name ends."""
+    """Return the feature names as concatenated UTF-8 and the end of each name."""
     try:
         encoded = [str(name).encode() for name in names]
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"the feature name {error.object!r} cannot be stored as UTF-8: rename the column, and "
-            "fit again"
+            f"feature name {error.object!r} cannot be encoded as UTF-8: rename the column and fit "
+            "again"
         ) from error
     ends = np.cumsum([len(name) for name in encoded], dtype=np.int64)
     text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
@@ -78,15 +77,15 @@ def stored_names(names: NDArray[Any]) -> Arrays:
 
 
 def restored_names(arrays: Arrays, n_features: int) -> NDArray[Any] | None:
-    """Feature names, if the file has them; takes them out of `arrays`."""
+    """Take the feature names out of `arrays`, or return None if there are none."""
     text, ends = arrays.pop("feature_names", None), arrays.pop("feature_names_end", None)
     if text is None and ends is None:
         return None
     if text is None or ends is None or text.dtype != np.uint8 or ends.dtype != np.int64:
-        raise ValueError("feature_names and feature_names_end do not go together")
-    require(len(ends) == n_features, "feature_names_end is not one number a feature")
-    require(bool((ends[:-1] <= ends[1:]).all()), "feature_names_end does not ascend")
-    require(ends[0] >= 0 and ends[-1] == len(text), "feature_names_end is outside the names")
+        raise ValueError("feature_names and feature_names_end do not match")
+    ensure(len(ends) == n_features, "feature_names_end does not have one number per feature")
+    ensure(bool((ends[:-1] <= ends[1:]).all()), "feature_names_end is not ascending")
+    ensure(ends[0] >= 0 and ends[-1] == len(text), "feature_names_end is outside feature_names")
     whole = text.tobytes()
     starts = [0, *ends[:-1].tolist()]
     try:

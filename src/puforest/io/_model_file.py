@@ -15,7 +15,7 @@ from puforest._atomic_write import require_place
 from puforest.io import _calibrated as calibrated
 from puforest.io import _container as container
 from puforest.io._estimator import is_known, restored_model, stored_model
-from puforest.io._fields import Fields, shown
+from puforest.io._fields import Fields, short_repr
 
 FORMAT_VERSION = 1
 
@@ -128,7 +128,7 @@ def _restored(header: Any, arrays: container.Arrays) -> Any:
         model = calibrated.restored_calibration(calibration, arrays, model)
     stored.finish()
     if arrays:
-        raise ValueError(f"it has the unknown array {shown(next(iter(arrays)))}")
+        raise ValueError(f"it has the unknown array {short_repr(next(iter(arrays)))}")
     return model
 
 

@@ -49,7 +49,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def plain(name: str, value: Any) -> Any:
+def json_value(name: str, value: Any) -> Any:
     """Convert the value of a parameter to JSON."""
     if value is None or isinstance(value, bool | str):
         return value
@@ -73,11 +73,11 @@ def stored_parameters(model: Any) -> dict[str, Any]:
             "seed."
         )
         params["random_state"] = None
-    return {name: plain(name, value) for name, value in params.items()}
+    return {name: json_value(name, value) for name, value in params.items()}
 
 
 def restored(value: Any) -> Any:
-    """Invert `plain`."""
+    """Invert `json_value`."""
     if not isinstance(value, dict):
         return value
     number = Fields("a parameter", value)

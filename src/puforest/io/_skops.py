@@ -1,8 +1,8 @@
-"""What skops has to be told to trust."""
+"""Types that skops must be told to trust."""
 
 from __future__ import annotations
 
-# Written out, so that what is trusted is what was read here.
+# Listed explicitly: only types that have been reviewed are trusted.
 TRUSTED = (
     "puforest._fit_record.FitRecord",
     "puforest._fit_record.OutOfBag",
@@ -22,16 +22,16 @@ TRUSTED = (
 
 
 def trusted_types() -> list[str]:
-    """Names of the types of puforest in files of skops.
+    """Return the names of the puforest types that skops files can contain.
 
-    skops, which saves estimators of scikit-learn and pipelines of them without pickle, refuses
-    types that it does not know until told to trust them. These are those that models of puforest
-    consist of; loading any of them sets attributes and runs nothing else.
+    skops saves scikit-learn estimators and pipelines without pickle. It refuses to load unknown
+    types unless they are listed as trusted. These are the types that puforest models consist of;
+    loading them sets attributes and runs no other code.
 
     Returns
     -------
     list of str
-        For the argument ``trusted`` of ``skops.io.load`` and ``skops.io.loads``.
+        Value for the parameter ``trusted`` of ``skops.io.load`` and ``skops.io.loads``.
 
     Examples
     --------

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest import _validation as check
+from puforest._confidence import CONFIDENCE
 from puforest.diagnostics import _MIN_ROWS, ScarTest, scar_test
 from puforest.prior import PriorEstimate, estimate_prior
 from puforest.report import _model_part as of_model
@@ -151,7 +152,7 @@ def _row_part(rows: LabeledRows, held_out: HeldOutScores) -> dict[str, Any]:
         "held_out": held_out.by_model,
         "folds": len(held_out.parts),
         "threshold": of_quality.THRESHOLD,
-        "confidence": of_quality.CONFIDENCE,
+        "confidence": CONFIDENCE,
     }
 
 

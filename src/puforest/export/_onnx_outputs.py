@@ -1,8 +1,8 @@
-"""From the sum over the trees to labels and probabilities, in ONNX.
+"""Outputs of the ONNX model: labels and probabilities from the sum over the trees.
 
-Votes are whole numbers, so that a forest of n trees has n + 1 answers: they are looked up in a
-table of our own answers, and equal to them to the last bit, calibrated or not. Posteriors are
-averaged and calibrated by the graph, in float64.
+Votes are integers, so a forest of n trees has n + 1 possible predictions. They are looked up in a
+table computed by puforest, and are therefore identical, calibrated or not. Posteriors are averaged
+and calibrated by the graph, in float64.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 class Graph:
-    """An ONNX graph while it is being put together; values go by their names."""
+    """Builder of an ONNX graph; values are referred to by name."""
 
     def __init__(self, onnx: Any) -> None:
         self._onnx = onnx
@@ -29,24 +29,24 @@ class Graph:
         self._outputs: list[Any] = []
 
     def add(self, operator: str, *inputs: str, name: str = "", **attributes: Any) -> str:
-        """Add an operator, and return the name of its result."""
+        """Add an operator and return the name of its output."""
         result = name or f"{operator}_{len(self._nodes)}"
         node = self._onnx.helper.make_node(operator, inputs, [result], name=result, **attributes)
         self._nodes.append(node)
         return result
 
     def constant(self, value: NDArray[Any] | float) -> str:
-        """Add a constant; a number is one of float64."""
+        """Add a constant; Python floats become float64."""
         name = f"constant_{len(self._constants)}"
         self._constants.append(self._onnx.numpy_helper.from_array(np.asarray(value), name))
         return name
 
     def cast(self, value: str, dtype: np.dtype[Any], name: str = "") -> str:
-        """Convert to another type."""
+        """Cast to another dtype."""
         return self.add("Cast", value, name=name, to=self._code(dtype))
 
     def returns(self, name: str, dtype: np.dtype[Any], shape: list[int | str]) -> None:
-        """Declare a result of the whole graph."""
+        """Declare an output of the graph."""
         self._outputs.append(self._value(name, dtype, shape))
 
     def model(
@@ -56,7 +56,7 @@ class Graph:
         ir_version: int,
         producer_version: str,
     ) -> Any:
-        """The model that the graph is."""
+        """Return the ONNX model."""
         helper = self._onnx.helper
         graph = helper.make_graph(
             self._nodes,
@@ -82,7 +82,7 @@ class Graph:
         return int(self._onnx.helper.np_dtype_to_tensor_dtype(dtype))
 
 
-def answers_of_counts(
+def outputs_from_votes(
     graph: Graph,
     total: str,
     n_trees: int,
@@ -90,7 +90,7 @@ def answers_of_counts(
     calibrator: Calibrator | None,
     dtype: np.dtype[Any],
 ) -> None:
-    """Look the answers up by the number of trees that vote positive."""
+    """Look up the outputs by the number of positive votes."""
     positive = np.arange(n_trees + 1) / n_trees
     if calibrator is not None:
         positive = calibrator.predict(2 * positive - 1)
@@ -102,7 +102,7 @@ def answers_of_counts(
     _declare(graph, labels.dtype, dtype)
 
 
-def answers_of_shares(
+def outputs_from_posteriors(
     graph: Graph,
     total: str,
     n_trees: int,
@@ -110,7 +110,7 @@ def answers_of_shares(
     calibrator: Calibrator | None,
     dtype: np.dtype[Any],
 ) -> None:
-    """Answers from the mean posterior of the trees."""
+    """Compute the outputs from the mean posterior of the trees."""
     positive = graph.add("Div", total, graph.constant(float(n_trees)))
     if calibrator is not None:
         double = graph.add("Mul", positive, graph.constant(2.0))
@@ -133,15 +133,15 @@ def _declare(graph: Graph, label: np.dtype[Any], dtype: np.dtype[Any]) -> None:
 
 
 def _exportable(classes: NDArray[Any]) -> NDArray[Any]:
-    """The classes as ONNX knows them: numbers and truth values as they are, strings as objects."""
-    plain = np.array(classes.tolist()) if classes.dtype.kind == "O" else classes
-    if plain.dtype.kind == "U":
-        return plain.astype(object)
-    if plain.dtype.kind in "biuf" and plain.dtype.itemsize <= 8:
-        return plain.astype(plain.dtype.newbyteorder("="))
+    """Return the classes in a dtype that ONNX has; strings become objects."""
+    labels = np.array(classes.tolist()) if classes.dtype.kind == "O" else classes
+    if labels.dtype.kind == "U":
+        return labels.astype(object)
+    if labels.dtype.kind in "biuf" and labels.dtype.itemsize <= 8:
+        return labels.astype(labels.dtype.newbyteorder("="))
     raise TypeError(
-        f"to_onnx knows classes that are numbers, strings or truth values, got {classes.tolist()}: "
-        "code y as one of these"
+        "to_onnx supports classes that are numbers, strings or booleans, got "
+        f"{classes.tolist()}: encode y as one of these"
     )
 
 
@@ -155,7 +155,7 @@ def _calibrated(graph: Graph, score: str, calibrator: Calibrator) -> str:
 
 
 def _interpolated(graph: Graph, score: str, x: Array, y: Array) -> str:
-    """Straight lines between the points (x, y), constant on either side."""
+    """Interpolate linearly between the points (x, y), constant on either side."""
     if len(x) == 1:
         nothing = graph.add("Mul", score, graph.constant(0.0))
         return graph.add("Add", nothing, graph.constant(float(y[0])))
