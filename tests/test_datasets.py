@@ -48,7 +48,7 @@ def test_make_pu_single_training_set():
     ("change", "message"),
     [
         ({"n_labeled": 21}, "n_labeled=21 is more than the 20 positives"),
-        ({"n_labeled": "many"}, "n_labeled must be a whole number or a share"),
+        ({"n_labeled": "many"}, "n_labeled must be an integer or a fraction"),
         ({"scenario": "one-sample"}, "scenario must be one of"),
         ({"y": [0, 1]}, r"y must have the shape \(40,\)"),
         ({"y": np.zeros(40)}, "only one class"),
@@ -191,7 +191,7 @@ E = np.full(40, 0.5)
         ({"prior": 0.5, "n_unlabeled": 80}, "needs 40 positives, but 10 are left"),
         ({"prior": 0.1, "n_unlabeled": 30}, "needs 27 negatives, but 20 are left"),
         ({"n_unlabeled": 50}, "n_unlabeled=50 is more than the 40 rows"),
-        ({"n_unlabeled": 0.5}, "n_unlabeled must be a whole number of at least 1, got 0.5"),
+        ({"n_unlabeled": 0.5}, "n_unlabeled must be an integer of at least 1, got 0.5"),
         ({"n_unlabeled": 9, "scenario": "single-training-set"}, "n_unlabeled=9 requires"),
         ({"prior": 0.3, "propensity": E}, "prior and propensity together require"),
         ({"propensity": 3 * E}, "propensity must be above 0 and at most 1"),

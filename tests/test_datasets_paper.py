@@ -207,7 +207,7 @@ def test_without_pooch(small, monkeypatch):
         ("mnist", {"progress": 2}, "progress must be True or False"),
         ("unsw-nb15", {"split": "random"}, "split must be one of"),
         ("epsilon", {"sample": "yes"}, "sample must be True or False"),
-        ("20news", {"dimension": 4.5}, "dimension must be a whole number"),
+        ("20news", {"dimension": 4.5}, "dimension must be an integer"),
         ("iris", {}, r"name must be one of .*'mnist'.* got 'iris'$"),
         ("MNIST", {}, r"got 'MNIST'\. Did you mean 'mnist'\?"),
         ("CIFAR10", {}, r"Did you mean 'cifar-10'\?"),

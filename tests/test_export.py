@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,8 @@ def test_only_onnx_exports_calibration():
         if function is not to_onnx:
             with pytest.raises(TypeError, match=r"got PUCalibratedClassifier: pass its estimator_"):
                 function(model)
-    model.estimator_ = RandomForestClassifier(n_estimators=2).fit(abs(X) > 1, labeled)
+    other = RandomForestClassifier(n_estimators=2, random_state=0).fit(abs(X) > 1, labeled)
+    model._record = replace(model._record, estimator=other)
     with pytest.raises(TypeError, match="got RandomForestClassifier"):
         to_onnx(model)
 
@@ -76,7 +78,7 @@ def test_invalid_voting_is_rejected(function):
     [
         ({"tree": 30}, ValueError, "tree must be the index of a tree, 0 to 29, got 30"),
         ({"tree": -1}, ValueError, "tree must be at least 0"),
-        ({"tree": 1.0}, TypeError, "tree must be a whole number"),
+        ({"tree": 1.0}, TypeError, "tree must be an integer"),
         ({"max_depth": -1}, ValueError, "max_depth must be at least 0"),
         ({"digits": 0}, ValueError, "digits must be at least 1"),
         ({"feature_names": ["a", "b"]}, ValueError, "must name the 6 features of the model, got 2"),

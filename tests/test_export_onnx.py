@@ -7,6 +7,7 @@ import onnx
 import onnxruntime
 import pytest
 from export_cases import CODINGS, KINDS, chain, constants, data, edge_rows, fitted, with_trees
+from feature_names import with_names
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -176,7 +177,7 @@ def test_models_with_another_prior():
 
 def test_metadata_and_file(tmp_path):
     model = fitted("random-forest", coding="strings")
-    model.feature_names_in_ = np.array(list("abcdef"), dtype=object)
+    with_names(model, "abcdef")
     path = tmp_path / "forest.onnx"
     made = to_onnx(model, path)
     assert onnx.load(path) == made

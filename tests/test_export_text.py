@@ -6,6 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from export_cases import CODINGS, KINDS, chain, constants, edge_rows, fitted
+from feature_names import with_names
 from numpy.testing import assert_array_equal
 
 from puforest.export import dot_lines, text_lines, to_dot, to_text
@@ -90,7 +91,7 @@ def test_max_depth():
 def test_feature_names():
     model = fitted("decision-tree")
     assert "x0 <= " in to_text(model)
-    model.feature_names_in_ = np.array([f"column {i}" for i in range(6)], dtype=object)
+    with_names(model, [f"column {i}" for i in range(6)])
     assert "column 0 <= " in to_text(model)
     text = to_text(model, feature_names=["two\nlines", *"bcdef"])
     assert "two\\nlines <= " in text

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import treelite
 from export_cases import KINDS, chain, constants, edge_rows, fitted
+from feature_names import with_names
 from numpy.testing import assert_array_equal
 
 from puforest.export import to_treelite
@@ -24,7 +25,7 @@ def test_equal_at_and_near_thresholds(kind, voting, dtype):
 
 def test_feature_names_that_are_not_valid_unicode():
     model = fitted("extra-tree")
-    model.feature_names_in_ = np.array(["a\ud800", *"bcdef"], dtype=object)
+    with_names(model, ["a\ud800", *"bcdef"])
     assert to_treelite(model).num_feature == 6
 
 

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from feature_names import with_names
 from fuzz.model_files import packed, unpacked
 from safetensors.numpy import save
 
@@ -33,7 +34,7 @@ def forest(blobs, folder):
     model = PURandomForestClassifier(n_estimators=20, oob_score=True, max_depth=5, random_state=0)
     with pytest.warns(PriorEstimatedWarning):
         model.fit(X, labeled)
-    model.feature_names_in_ = np.array(list("abcdef"), dtype=object)
+    with_names(model, "abcdef")
     return content_of(model, folder)
 
 
@@ -181,10 +182,10 @@ def test_a_newer_format_asks_to_update(tree, folder):
         ("model.prior", 1.0, "prior is 1.0, not a number"),
         ("model.prior", "0.4", "prior is '0.4', not a number"),
         ("model.prior", 10**400, "prior is a huge number"),
-        ("model.grown_for.risk", "pnu", "risk is 'pnu', not one of"),
-        ("model.grown_for.loss", "none", "loss is 'none', not one of"),
-        ("model.grown_for.scenario", None, "scenario is not a string"),
-        ("model.grown_for.prior", 0.4, "unknown field 'prior'"),
+        ("model.risk", "pnu", "risk is 'pnu', not one of"),
+        ("model.loss", "none", "loss is 'none', not one of"),
+        ("model.scenario", None, "scenario is not a string"),
+        ("model.prior_is_given", 1, "prior_is_given is 1, not true or false"),
         ("model.masses.labeled_u", -0.1, "labeled_u is -0.1, not a number from 0 to 1"),
         ("model.masses.unlabeled_u", 2, "unlabeled_u is 2, not a number from 0 to 1"),
         ("model.rows.labeled", -1, "labeled is -1, not an integer"),
@@ -219,12 +220,12 @@ def test_a_newer_format_asks_to_update(tree, folder):
         ("model.prior_estimate.more", 1, "unknown field 'more'"),
         ("model.prior_estimate.evidence", {"quotient": 1.0}, "evidence is not the number"),
         ("model.prior_estimate.evidence", {"chosen": "x"}, "chosen is 'x', not a number"),
-        ("model.prior_estimate.evidence", {"chosen": -1.0}, "'chosen' is no threshold"),
+        ("model.prior_estimate.evidence", {"chosen": -1.0}, "'chosen' is not a threshold"),
         ("model.parameters.n_estimators", 0, "n_estimators must be at least 1, got 0"),
-        ("model.parameters.n_estimators", "9", "n_estimators must be a whole number"),
+        ("model.parameters.n_estimators", "9", "n_estimators must be an integer"),
         ("model.parameters.voting", "none", "voting must be one of"),
         ("model.parameters.prior", 7, "prior must be a number between 0 and 1"),
-        ("model.parameters.n_jobs", 0, "n_jobs must be a number of threads"),
+        ("model.parameters.n_jobs", 0, "n_jobs must be the number of threads"),
         ("model.parameters.max_features", [1], "max_features is a list"),
         ("model.parameters.max_depth", {"float": "1e3"}, "float is '1e3', not one of"),
         ("model.parameters.max_depth", {"float": "inf", "a": 1}, "unknown field 'a'"),
@@ -363,9 +364,12 @@ def one_more_leaf(header, arrays):
         ),
         (
             lambda h, a: a.update({"evidence.quotient": np.zeros(3)}),
-            "evidence differs in length",
+            "evidence differ in length",
         ),
-        (set_items("evidence.thresholds", 1, -1.0), "thresholds of the evidence do not ascend"),
+        (
+            set_items("evidence.thresholds", 1, -1.0),
+            "thresholds of the evidence are not increasing",
+        ),
     ],
 )
 def test_invalid_arrays_are_rejected(change, message, forest, folder):

@@ -38,7 +38,8 @@ def skops_models(X, labeled):
     for estimator in ESTIMATORS:
         yield small(estimator, prior=None, risk="pn").fit(X, labeled)
     with pytest.warns(PriorEstimatedWarning):
-        yield small(PURandomForestClassifier, prior=None).fit(X, labeled)
+        model = small(PURandomForestClassifier, prior=None, n_estimators=40, oob_score=True)
+        yield model.fit(X, labeled)
     tree = small(PUDecisionTreeClassifier, max_depth=3)
     for method in ("sigmoid", "isotonic"):
         yield PUCalibratedClassifier(tree, method=method).fit(X, labeled)

@@ -29,6 +29,8 @@ import numpy as np
 # Memory that pyarrow has set aside would be enough for it.
 os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 
+from feature_names import with_names
+
 import puforest
 from fuzz.commands import contents, write_inputs
 from puforest.cli._commands import run
@@ -85,15 +87,15 @@ def saves(inputs: Path, out: Path) -> None:
 def reports(inputs: Path, out: Path) -> None:
     X, y = rows_of(inputs)
     model = puforest.load(inputs / "m.puf")
-    names = [str(name) for name in model.feature_names_in_]
-    del model.feature_names_in_
+    names = model._record.schema.feature_names()
+    with_names(model, None)
     options = {"held_out": True, "n_simulations": 2, "random_state": 0, "n_jobs": 1}
     write_report(model, out / "r.html", X, y, feature_names=names, overwrite=True, **options)
 
 
 def loads(inputs: Path, out: Path) -> None:
     model = puforest.load(inputs / "m.puf")
-    del model.feature_names_in_
+    with_names(model, None)
     share = model.predict_proba(np.linspace(-1, 1, 8 * 3000).reshape(-1, 8))
     assert ((share >= 0) & (share <= 1)).all()
 

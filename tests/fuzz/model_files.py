@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from feature_names import with_names
 from safetensors import deserialize
 from safetensors.numpy import save
 
@@ -43,7 +44,7 @@ def originals():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PriorEstimatedWarning)
         named.fit(X, labeled)
-    named.feature_names_in_ = np.array(["width", "höhe", "", "d"], dtype=object)
+    with_names(named, ["width", "höhe", "", "d"])
     models = [
         named,
         PUExtraTreesClassifier(0.5, **small).fit(X, np.array(["n", "p"])[labeled]),
