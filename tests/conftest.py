@@ -52,7 +52,7 @@ def toy():
 @pytest.fixture
 def refused(capsys, tmp_path):
     """Fit to a table that cannot be learned from on the command line; returns the error."""
-    from puforest.cli._commands import run
+    from puforest.cli._app import run
 
     def call(path, *more):
         assert run(["fit", str(path), "-o", str(tmp_path / "m.puf"), *FAST, *more]) == 1

@@ -10,7 +10,7 @@ from saved_models import small
 
 from puforest import PUExtraTreesClassifier
 from puforest._atomic_write import atomic_write
-from puforest.cli._commands import run
+from puforest.cli._app import run
 from puforest.export import to_onnx
 
 resource = pytest.importorskip("resource", reason="limits the size of files")

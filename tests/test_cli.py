@@ -15,7 +15,7 @@ import pytest
 import puforest
 from puforest._progress import progress_shown_by
 from puforest.calibration import PUCalibratedClassifier
-from puforest.cli._commands import app, run
+from puforest.cli._app import app, run
 from puforest.metrics import PriorMismatchWarning, pu_interval
 from puforest.prior import PriorEstimatedWarning
 from puforest.risk import LOSSES

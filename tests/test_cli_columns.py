@@ -9,10 +9,12 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from puforest.cli._commands import run
-from puforest.cli.tables import TextOptions, open_table, read_pu
+from puforest.cli._app import run
 from puforest.cli.tables import _text as text_module
+from puforest.cli.tables._dialect import TextOptions
 from puforest.cli.tables._numbers import text_as_numbers, typed_as_numbers
+from puforest.cli.tables._open import open_table
+from puforest.cli.tables._pu_table import read_pu
 
 FAST = ("--prior", "0.4", "--trees", "5", "--threads", "1", "--no-quality")
 

@@ -6,9 +6,12 @@ import pyarrow.parquet
 import pytest
 from table_files import FAST, X, Y, archive, declared, stored
 
-from puforest.cli._commands import run
-from puforest.cli.tables import TextOptions, label_rule, open_table, read_pu
+from puforest.cli._app import run
 from puforest.cli.tables import _text as text_module
+from puforest.cli.tables._dialect import TextOptions
+from puforest.cli.tables._labels import label_rule
+from puforest.cli.tables._open import open_table
+from puforest.cli.tables._pu_table import read_pu
 
 
 def read(path, label=None):
@@ -246,7 +249,7 @@ def test_damaged_archives(tmp_path, refused):
     path = tmp_path / "damaged.npz"
     for content in (whole[:-1], whole[: len(whole) // 2], b"", b"PK\x03\x04"):
         path.write_bytes(content)
-        assert f"{path} is cut short or damaged" in refused(path)
+        assert f"{path} is truncated or damaged" in refused(path)
     # Encrypted, packed in an unknown way, of a version to come.
     entry = whole.index(b"PK\x01\x02")
     for place, value in ((8, 1), (10, 99), (6, 250)):
@@ -277,7 +280,7 @@ def test_damaged_arrow_files(tmp_path, refused):
     whole = sink.getvalue().to_pybytes()
     path = tmp_path / "damaged.arrow"
     path.write_bytes(whole.replace(b"name", b"na\xff\xff"))
-    assert f"{path} is cut short or damaged: 'utf-8' codec" in refused(path, "--label", "y")
+    assert f"{path} is truncated or damaged: 'utf-8' codec" in refused(path, "--label", "y")
     # Offsets of text that point to where no text is, which pyarrow follows.
     offsets = np.arange(3, dtype=np.int32) * 2
     assert offsets.tobytes() in whole

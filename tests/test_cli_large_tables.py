@@ -9,8 +9,8 @@ import pyarrow.parquet
 import pytest
 from table_files import FAST, X, Y, archive, declared
 
-from puforest.cli._commands import run
-from puforest.cli.tables import _memory as memory_module
+from puforest.cli._app import run
+from puforest.cli.tables import _pu_table as memory_module
 from puforest.cli.tables._names import Names, Numbered
 from puforest.io._trees import MOST_FEATURES
 

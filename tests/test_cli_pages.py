@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from puforest.cli import demo
-from puforest.cli._commands import app, run
+from puforest.cli._app import app, run
 
 ROOT = Path(__file__).parents[1]
 PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}

@@ -15,11 +15,11 @@ import pytest
 
 import puforest
 from puforest.cli import main
-from puforest.cli._commands import run
-from puforest.cli.tables import atomic_write
+from puforest.cli._app import run
+from puforest.cli.tables._write import atomic_output
 
 ROOT = Path(__file__).parents[1]
-PROGRAM = (sys.executable, "-m", "puforest.cli")
+PROGRAM = (sys.executable, "-m", "puforest")
 
 
 @pytest.fixture
@@ -106,20 +106,20 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path):
     path, other = tmp_path / "a.csv", tmp_path / "b.csv"
 
     def interrupted():
-        with atomic_write(path, force=True) as part:
+        with atomic_output(path, force=True) as part:
             part.write_text("half")
             raise KeyboardInterrupt
 
     def overtaken():
-        with atomic_write(other, force=False) as part:
+        with atomic_output(other, force=False) as part:
             part.write_text("ours")
             other.write_text("theirs")
 
-    with atomic_write(path, force=False) as part:
+    with atomic_output(path, force=False) as part:
         part.write_text("new")
         assert not path.exists()
     assert path.read_text() == "new"
-    with pytest.raises(FileExistsError), atomic_write(path, force=False):
+    with pytest.raises(FileExistsError), atomic_output(path, force=False):
         pass
     with pytest.raises(KeyboardInterrupt):
         interrupted()

@@ -14,10 +14,12 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 import puforest
-from puforest.cli._commands import run
+from puforest.cli._app import run
 from puforest.cli._scoring import match_columns, scored_batches
-from puforest.cli.tables import TextOptions, label_rule, open_table, read_pu
-from puforest.cli.tables._text import find_delimiter
+from puforest.cli.tables._dialect import TextOptions, find_delimiter
+from puforest.cli.tables._labels import label_rule
+from puforest.cli.tables._open import open_table
+from puforest.cli.tables._pu_table import read_pu
 
 FAST = ("--prior", "0.4", "--trees", "3", "--threads", "1", "--no-quality")
 
@@ -382,7 +384,7 @@ def test_packed_files_that_are_cut_or_damaged(fitted, tmp_path, name):
         file.write_bytes(content)
         code, said = fitted(file, label=label)
         assert code == 1
-        assert f"error: {file} is cut short or damaged: " in said
+        assert f"error: {file} is truncated or damaged: " in said
 
 
 def test_single_precision_stays(fitted, tmp_path):

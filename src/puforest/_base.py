@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self, cast
 
@@ -98,6 +99,7 @@ class PUClassifier(ModelMethodsMixin, ClassifierMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         *,
         propensity: ArrayLike | None = None,
+        progress: Callable[[float], object] | None = None,
     ) -> Self:
         """Learn from labeled positives and unlabeled rows.
 
@@ -116,6 +118,9 @@ class PUClassifier(ModelMethodsMixin, ClassifierMixin, BaseEstimator):
             Probability of each labeled row to be labeled given that it is positive, where
             this differs between rows. Values of unlabeled rows are not used. Without a
             ``prior`` they imply one; a given ``prior`` scales the masses that they imply.
+        progress : callable, optional
+            Called now and then with the fraction of trees that are finished, from 0 to 1, in
+            place of the lines that ``verbose`` prints.
 
         Returns
         -------
@@ -149,7 +154,7 @@ class PUClassifier(ModelMethodsMixin, ClassifierMixin, BaseEstimator):
                     f"warm_start=True adds to trees for the classes {self.classes_.tolist()} of y, "
                     f"got {rows.classes.tolist()}: fit a new forest"
                 )
-        self._grow(X, rows, masses, params)
+        self._grow(X, rows, masses, params, progress)
         self.classes_ = rows.classes
         self.prior_ = masses.labeled_p
         self._grown_for = grown_for
@@ -203,6 +208,7 @@ class PUClassifier(ModelMethodsMixin, ClassifierMixin, BaseEstimator):
         rows: check.Rows,
         masses: GroupMasses,
         params: _core.TrainParams,
+        progress: Callable[[float], object] | None,
     ) -> None:
         params.seed = self._draw_seed()
         self._forest = self._train(X, rows, params)

@@ -8,6 +8,7 @@ import numpy as np
 
 from puforest import _validation as check
 from puforest._base import PUClassifier
+from puforest._printable import printable
 from puforest.forest import BaseForest
 
 MOST_FEATURES = 5  # that are named
@@ -132,13 +133,6 @@ def _important(model: PUClassifier) -> str:
         if reduction[i] > 0
     ]
     return f"{', '.join(shares)} of the risk reduction"
-
-
-def printable(text: str) -> str:
-    """The text on one line, with codes in place of line ends and other invisible characters."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _bytes(size: float) -> str:

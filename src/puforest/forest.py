@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -94,6 +95,7 @@ class BaseForest(PUClassifier):
         rows: check.Rows,
         masses: GroupMasses,
         params: _core.TrainParams,
+        progress: Callable[[float], object] | None,
     ) -> None:
         n_trees = check.integer("n_estimators", self.n_estimators, 1)
         grown = self._forest.n_trees if self._continues() else 0
@@ -113,10 +115,11 @@ class BaseForest(PUClassifier):
                 "first fit"
             )
         if params.n_trees > 0:
-            progress = Progress() if check.verbosity(self.verbose) else None
-            new = self._train(X, rows, params, progress)
-            if progress is not None:
-                progress.finish(params.n_trees)
+            verbose = check.verbosity(self.verbose)
+            reported = Progress(progress) if verbose or progress is not None else None
+            new = self._train(X, rows, params, reported)
+            if reported is not None:
+                reported.finish(params.n_trees)
             self._forest = self._forest.followed_by(new) if grown else new
         else:
             warnings.warn(

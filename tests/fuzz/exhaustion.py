@@ -31,7 +31,7 @@ os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 
 import puforest
 from fuzz.commands import contents, write_inputs
-from puforest.cli._commands import run
+from puforest.cli._app import run
 from puforest.report import write_report
 
 try:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from puforest._sample import pu_sample
-from puforest.cli._say import Say
+from puforest.cli._console import Console
 from puforest.metrics import ClassificationReport, PriorMismatchWarning, pu_classification_report
 from puforest.model_selection import PUStratifiedKFold
 
@@ -86,7 +86,7 @@ def judge(
 
 
 def show_quality(
-    say: Say,
+    say: Console,
     title: str,
     report: ClassificationReport,
     truth: dict[str, float] | None = None,

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
-from puforest._describe import rows_learned_from
-from puforest._unwrap import known_scenario
 from puforest.cli import _options as o
-from puforest.cli import _quality
 from puforest.cli._app import command
-from puforest.cli._say import Say
-from puforest.cli._scoring import match_columns, scored_batches, tell_columns
-from puforest.cli.tables import label_column, read_labels, true_classes
-from puforest.cli.tables._arrow import arrow
-from puforest.metrics import ClassificationReport
+from puforest.cli._console import Console
+
+if TYPE_CHECKING:
+    from puforest.metrics import ClassificationReport
 
 
 @command(
     "puforest evaluate model.puf later.csv --label known_fraud",
 )
 def evaluate(
-    say: Say,
-    reading: o.Reading,
+    say: Console,
     model: o.ModelFile,
     data: o.Data,
     label: o.Label = None,
@@ -51,6 +45,8 @@ def evaluate(
         typer.Option("--scenario", help="How these rows came about; that of the model."),
     ] = None,
     threads: o.Threads = None,
+    *,
+    reading: o.Reading,
 ) -> dict[str, Any]:
     """Estimate how good a model is, from positive and unlabeled rows that it has not seen.
 
@@ -58,16 +54,27 @@ def evaluate(
     folds. Precision, recall and the rest follow from the share of labeled rows that are called
     positive, that of all rows, and the prior.
     """
+    import numpy as np
+
+    from puforest._unwrap import known_scenario
+    from puforest.cli import _quality
+    from puforest.cli._scoring import match_columns, report_columns, scored_batches
+    from puforest.cli.tables._arrow import arrow
+    from puforest.cli.tables._labels import read_labels, true_classes
+    from puforest.cli.tables._pu_table import label_column
+
     forest = o.load_for(model, threads)
     source = reading.open(data)
     name = label_column(source, label)
     others = [name] if truth is None else [name, truth]
     if truth is not None:
-        source.require([truth], "--truth")
+        source.require_columns([truth], "--truth")
         if truth == name:
-            raise ValueError(f"--truth {truth}: it is the column of labels, not of true classes")
+            raise ValueError(
+                f"--truth {truth}: it is the label column, not a column of true classes"
+            )
     columns = match_columns(forest, source, others)
-    tell_columns(say, columns, source.path)
+    report_columns(say, columns, source.path)
     scores, kept = [], []
     with say.progress(f"Scoring {source.path.name}") as done:
         for scored in scored_batches(forest, source, columns, others, None):
@@ -118,8 +125,11 @@ def evaluate(
     }
 
 
-def ask_where_rows_come_from(say: Say, forest: Any, report: ClassificationReport) -> None:
+def ask_where_rows_come_from(say: Console, forest: Any, report: ClassificationReport) -> None:
     """Warn of rows that the model has learned from, by their numbers or by too good a quality."""
+    from puforest._describe import rows_learned_from
+    from puforest.cli import _quality
+
     rows = (report.n_labeled, report.n_unlabeled)
     if rows == rows_learned_from(getattr(forest, "estimator_", forest)):
         say.warning(
