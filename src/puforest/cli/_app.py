@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 import puforest
 from puforest.cli._console import Console, one_line, rich, rich_console, safe_lines
@@ -30,12 +31,15 @@ COMMANDS = ("demo", "prior", "fit", "evaluate", "predict", "describe", "report",
 
 HELP = """Forests that learn from positive and unlabeled data.
 
-Some rows are labeled positive; the other rows are unlabeled and may be positive or negative.
+Some rows are labeled positive; the others are unlabeled, and may be positive or negative.
 
-Typical workflow: [bold]prior[/bold] (estimate the fraction of positives), [bold]fit[/bold] (train
-a forest and estimate its quality), [bold]predict[/bold] (score new rows).
-Run [bold]puforest demo[/bold] for a tour, and [bold]puforest COMMAND --help[/bold] for the options
-of a command and examples.
+\b
+Typical workflow:
+  puforest prior     estimate the fraction of positives
+  puforest fit       train a forest, and estimate its quality
+  puforest predict   score new rows
+
+Run "puforest demo" for a tour, and "puforest COMMAND --help" for options and examples.
 
 Exit codes: 0 success, 1 error, 2 invalid command line, 130 interrupted.
 """
@@ -45,7 +49,7 @@ app = typer.Typer(
     help=HELP,
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,  # Rich would take most of the time of --help
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -87,6 +91,22 @@ Debug = Annotated[
 ]
 Run = Callable[..., dict[str, Any]]
 COMMON = {"json": Json, "quiet": Quiet, "verbose": Verbose, "debug": Debug}
+
+
+class CommandWithSections(TyperCommand):
+    """A command whose help lists the options of each ``rich_help_panel`` in a section."""
+
+    def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write the sections."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            section = getattr(param, "rich_help_panel", None) or f"{param.param_type_name}s".title()
+            if record is not None:
+                sections.setdefault(section, []).append(record)
+        for section, records in sections.items():
+            with formatter.section(section):
+                formatter.write_dl(records)
 
 
 def command(*examples: str) -> Callable[[Run], Run]:
@@ -136,7 +156,7 @@ def _register(examples: Sequence[str], run: Run) -> Run:
 
     wrapped.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     wrapped.__annotations__ = {p.name: p.annotation for p in options}
-    app.command(run.__name__, help=_help(run, examples))(wrapped)
+    app.command(run.__name__, cls=CommandWithSections, help=_help(run, examples))(wrapped)
     return run
 
 
@@ -145,12 +165,9 @@ def _option(name: str, default: Any, kind: Any) -> inspect.Parameter:
 
 
 def _help(run: Run, examples: Sequence[str]) -> str:
-    """Join the paragraphs of the docstring, each on one line, and the examples."""
-    escape = rich("markup").escape
-    paragraphs = (inspect.getdoc(run) or "").split("\n\n")
-    lines = [escape(" ".join(paragraph.split())) for paragraph in paragraphs]
-    listed = "\n".join(f"  {escape(example)}" for example in examples)
-    return "\n\n".join([*lines, f"[bold]Examples[/bold]\n{listed}"])
+    """Join the docstring and the examples, whose lines are not wrapped."""
+    listed = "\n".join(f"  {example}" for example in examples)
+    return f"{inspect.getdoc(run)}\n\n\b\nExamples:\n{listed}"
 
 
 def message_of(error: Exception) -> str:
@@ -183,11 +200,17 @@ def load_commands() -> typer.Typer:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    called: Any = typer.main.get_command(load_commands())
+    path = "puforest"
+    if arguments and arguments[0] in called.commands:
+        # Not by way of the group: to read its options, Typer would import pydantic, which takes
+        # longer than the help of a command.
+        name = arguments.pop(0)
+        called, path = called.commands[name], f"{path} {name}"
     try:
-        done = load_commands()(arguments, prog_name="puforest", standalone_mode=False)
+        done = called(arguments, prog_name=path, standalone_mode=False)
     except typer.TyperException as error:
-        context = getattr(error, "ctx", None)
-        path = context.command_path if context else "puforest"
         message = error.format_message().replace("Value error, ", "").rstrip(".")
         if not message:  # the help has been printed
             return EXIT_USAGE

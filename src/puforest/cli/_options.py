@@ -86,6 +86,7 @@ ScenarioOption = Annotated[
     Scenario,
     typer.Option(
         "--scenario",
+        metavar="NAME",
         help="case-control: the labeled positives were collected separately, and the unlabeled "
         "rows are a sample of the population. single-training-set: all rows are one sample of the "
         "population, and some of its positives are labeled.",
@@ -138,6 +139,7 @@ class Reading:
         Format | None,
         typer.Option(
             "--format",
+            metavar="NAME",
             help=f"File format ({', '.join(FORMATS)}), if the extension does not tell: "
             f"{', '.join(TEXT_EXTENSIONS)}, {', '.join(EXTENSIONS)}; text and LIBSVM also with "
             f"{', '.join(COMPRESSED_EXTENSIONS)}.",

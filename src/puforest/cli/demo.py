@@ -44,10 +44,11 @@ def demo(
     ] = Path("puforest-demo"),
     force: o.Force = False,
 ) -> dict[str, Any]:
-    """Run a tour on 8124 mushrooms, 1000 of which are labeled as edible.
+    """Run a tour on a data set of mushrooms.
 
-    Estimates the class prior, trains a forest, evaluates it without labeled negatives next to the
-    true quality, lists the most important features, and writes a report and the data.
+    Estimates the class prior, trains a forest on 1000 mushrooms that are labeled as edible and 5093
+    that are unlabeled, evaluates it without labeled negatives next to the true quality, lists the
+    most important features, and writes a report and the data.
     """
     from puforest._atomic_write import require_writable
     from puforest.cli.tables._arrow import arrow

@@ -17,9 +17,10 @@ def describe(
     model: o.ModelFile,
     top: Annotated[int, typer.Option("--top", min=0, help="Number of features to list.")] = 10,
 ) -> dict[str, Any]:
-    """Summarize a model: its training data, parameters and most important features.
+    """Summarize a model.
 
-    Loading a model file executes no code, so files from untrusted sources are safe to describe.
+    Lists its training data, parameters and most important features. Loading a model file executes
+    no code, so files from untrusted sources are safe to describe.
     """
     from puforest.inspection import importances
 

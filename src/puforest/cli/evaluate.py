@@ -70,9 +70,7 @@ def evaluate(
     if truth is not None:
         source.require_columns([truth], "--truth")
         if truth == name:
-            raise ValueError(
-                f"--truth {truth}: it is the label column, not a column of true classes"
-            )
+            raise ValueError(f"--truth {truth} is the label column: give a column of true classes")
     columns = match_columns(forest, source, others)
     report_columns(say, columns, source.path)
     scores, kept = [], []

@@ -43,9 +43,10 @@ def export(
     ] = None,
     force: o.Force = False,
 ) -> dict[str, Any]:
-    """Export a model to ONNX or treelite, or one of its trees as text or DOT (Graphviz).
+    """Export a model, or one of its trees.
 
-    ONNX and treelite require pip install 'puforest[export]'.
+    Models are exported to ONNX or treelite, which requires pip install 'puforest[export]'. Trees
+    are exported as text or DOT, the language of Graphviz.
     """
     from puforest.cli.tables._write import atomic_output, refuse_existing
     from puforest.export import dot_lines, text_lines, to_onnx, to_treelite
@@ -54,9 +55,7 @@ def export(
         if output is None:
             raise ValueError(f"--to {to} writes a binary file: name it with -o")
         if tree is not None or max_depth is not None:
-            raise ValueError(
-                f"--to {to} exports all trees: --tree and --max-depth apply to text and dot"
-            )
+            raise ValueError(f"--to {to} exports all trees: remove --tree and --max-depth")
     if output is not None:
         refuse_existing(output, force=force)
     fitted = o.load(model)

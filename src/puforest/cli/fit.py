@@ -6,7 +6,7 @@ import shlex
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -46,7 +46,12 @@ def fit(
     scenario: o.ScenarioOption = "case-control",
     model: Annotated[
         Literal["extra-trees", "random-forest"],
-        typer.Option("--model", help="Type of forest.", rich_help_panel=o.TRAINING),
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="Type of forest: extra-trees or random-forest.",
+            rich_help_panel=o.TRAINING,
+        ),
     ] = "extra-trees",
     trees: Annotated[
         int, typer.Option("--trees", min=1, help="Number of trees.", rich_help_panel=o.TRAINING)
@@ -57,7 +62,12 @@ def fit(
     ] = "nnpu",
     loss: Annotated[
         Loss,
-        typer.Option("--loss", help="Loss function of the risk.", rich_help_panel=o.TRAINING),
+        typer.Option(
+            "--loss",
+            metavar="NAME",
+            help=f"Loss function of the risk: {', '.join(get_args(Loss))}.",
+            rich_help_panel=o.TRAINING,
+        ),
     ] = "quadratic",
     voting: Annotated[
         Literal["hard", "soft"],
@@ -106,10 +116,10 @@ def fit(
     *,
     reading: o.Reading,
 ) -> dict[str, Any]:
-    """Train a forest on labeled and unlabeled rows, and write a model file.
+    """Train a forest on labeled and unlabeled rows.
 
     Prints a summary of the data, estimates the class prior unless it is given, trains the forest,
-    and estimates its quality by cross-validation, without labeled negatives.
+    writes it to a file, and estimates its quality by cross-validation, without labeled negatives.
 
     Columns that are not numeric are listed and left out.
     """
@@ -148,9 +158,8 @@ def fit(
     refuse_existing(output, force=force)
     forest.save(output)
     quoted = shlex.quote(str(output))
-    console.info(
-        f"Model written to {output}. Next: puforest predict {quoted} NEW.csv -o SCORED.csv"
-    )
+    console.info(f"Model written to {output}")
+    console.info(f"Next: puforest predict {quoted} NEW.csv -o SCORED.csv")
     result = {"model": str(output), **summary_json(source, table, scenario)}
     result |= {"prior": known["value"], "prior_interval": known["interval"], "quality": None}
     if splits:

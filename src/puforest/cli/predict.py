@@ -69,11 +69,11 @@ def predict(
     *,
     reading: o.Reading,
 ) -> dict[str, Any]:
-    """Score new rows with a model, in batches, so that files may be larger than memory.
+    """Score new rows with a model.
 
-    Columns are matched by name, in any order. The output has the columns score, from 0 to 1, and
-    predicted, 1 if the score is above 0.5. It is written atomically: a run that is interrupted
-    leaves no incomplete file.
+    Files are read in batches, so they may be larger than memory. Columns are matched by name, in
+    any order. The output has the columns score, from 0 to 1, and predicted, 1 if the score is above
+    0.5. It is written atomically: an interrupted run leaves no incomplete file.
     """
     import numpy as np
 
@@ -129,10 +129,9 @@ def predict(
                 positive += int(np.count_nonzero(is_positive))
                 done(source.progress)
     fraction = f" ({o.percent(positive / rows)})" if rows else ""
-    where = "" if printed else f", written to {output}"
-    console.info(
-        f"{o.plural(rows, 'row')} scored, {positive:,}{fraction} predicted positive{where}"
-    )
+    where = "" if printed else f" to {output}"
+    scored_rows = f"{o.plural(rows, 'row')} scored{where}"
+    console.info(f"{scored_rows}; {positive:,}{fraction} predicted positive")
     return {
         "output": str(output),
         "rows": rows,

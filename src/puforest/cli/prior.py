@@ -39,10 +39,10 @@ def prior(
     *,
     reading: o.Reading,
 ) -> dict[str, Any]:
-    """Estimate the class prior, the fraction of positives in the population, with an interval.
+    """Estimate the class prior, with an interval.
 
-    If two different methods agree, trust the estimate. If they disagree, take the larger one as an
-    upper bound.
+    The class prior is the fraction of positives in the population. If two different methods agree,
+    trust the estimate. If they disagree, take the larger one as an upper bound.
     """
     from puforest.cli._summary import print_summary, summary_json
     from puforest.prior import estimate_prior

@@ -156,7 +156,8 @@ def _wanted(
     unknown = [column for column in drop if column not in source.names]
     if unknown:
         raise ValueError(
-            f"--drop {unknown[0]}: {source.path} has no such column; it has {name_list(source.names)}"
+            f"--drop {unknown[0]}: no such column in {source.path}, which has "
+            f"{name_list(source.names)}"
         )
     source.require_columns(features, "--features")
     n_columns = len(features) or len(source.names) - 1

@@ -94,7 +94,8 @@ class Source(ABC):
             times = self.names.times(name)
             if times == 0:
                 raise ValueError(
-                    f"{option} {name}: {self.path} has no such column; it has {name_list(self.names)}"
+                    f"{option} {name}: no such column in {self.path}, which has "
+                    f"{name_list(self.names)}"
                 )
             if times > 1:
                 raise ValueError(

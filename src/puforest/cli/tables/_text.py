@@ -106,8 +106,8 @@ class TextSource(Source):
         except ValueError as error:
             if isinstance(error.__cause__, UnicodeError) or "invalid UTF8" in str(error):
                 raise ValueError(
-                    f"{self.path} is not {self._options.encoding} text: give --encoding, for example "
-                    "latin-1 or utf-16"
+                    f"{self.path} is not {self._options.encoding} text: give --encoding, for "
+                    "example latin-1 or utf-16"
                 ) from error
             ragged = RAGGED.search(str(error))
             if ragged is None:
