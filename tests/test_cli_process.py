@@ -307,12 +307,12 @@ def test_a_missing_package_is_named_with_what_brings_it(tmp_path, monkeypatch, c
     printed, said = capsys.readouterr()
     assert printed == ""
     assert said.startswith("error: ")
-    assert "pip install 'puforest[cli]' brings pyarrow" in said
+    assert "requires pyarrow: install it with pip install 'puforest[cli]'" in said
     monkeypatch.setitem(sys.modules, "typer", None)
     with pytest.raises(SystemExit, match="1"):
         main()
     assert re.match(
-        r"error: .*pip install 'puforest\[cli\]' brings typer\n", capsys.readouterr().err
+        r"error: .*requires typer: install it with pip install 'puforest\[cli\]'\n", capsys.readouterr().err
     )
 
 

@@ -26,5 +26,5 @@ def data_folder(data_home: DataHome = None) -> Path:
 
 def import_pooch(otherwise: str) -> Any:
     """Pooch, or an error that says how to get it and what to do without."""
-    purpose = "downloads and their cache folder need pooch"
+    purpose = "downloading data sets"
     return optional_import("pooch", extra="datasets", purpose=purpose, otherwise=otherwise)

@@ -42,7 +42,7 @@ def to_treelite(model: Any) -> treelite.Model:
     True
     """
     builders = optional_import(
-        "treelite.model_builder", extra="export", purpose="to_treelite needs treelite"
+        "treelite.model_builder", extra="export", purpose="to_treelite"
     )
     estimator = fitted(model, "to_treelite")
     forest = estimator._forest

@@ -18,7 +18,7 @@ QUIET = "#8a8f98"
 def axes(ax: Axes | None, *, title: str, xlabel: str, ylabel: str) -> Axes:
     """The axes given, or new ones, with labels and a light grid."""
     if ax is None:
-        plt = optional_import("matplotlib.pyplot", extra="plot", purpose="pictures need Matplotlib")
+        plt = optional_import("matplotlib.pyplot", extra="plot", purpose="plotting")
         _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     ax.grid(alpha=0.25)

@@ -10,7 +10,7 @@ from puforest._optional_imports import optional_import
 
 def require_torch() -> None:
     """Refuse to go on without PyTorch, and say how to get it."""
-    optional_import("torch", extra="neural", purpose="neural networks need PyTorch")
+    optional_import("torch", extra="neural", purpose="training neural networks")
 
 
 @contextmanager
