@@ -201,8 +201,8 @@ def test_run_ends_and_views(tmp_path):
         (pa.array(CODES).cast(pa.timestamp("ns")), "timestamp"),
         (pa.array(CODES).cast(pa.duration("s")), "duration"),
         (pa.nulls(40), "empty"),
-        (pa.array([str(code) for code in CODES]), "numbers as text"),
-        (pa.array(["x", *"123"] * 10), "10 of 40 values are no numbers, such as 'x'"),
+        (pa.array([str(code) for code in CODES]), "numbers stored as text"),
+        (pa.array(["x", *"123"] * 10), "10 of 40 values are not numbers, such as 'x'"),
     ],
     ids=lambda value: str(getattr(value, "type", "")),
 )

@@ -248,7 +248,7 @@ def test_a_signal_during_imports_is_one_line(tmp_path, number, code):
         process.send_signal(signal.Signals[number])
         said = process.communicate(timeout=30)[1]
     assert process.returncode == code
-    assert re.fullmatch(r"error: (interrupted|terminated); nothing was left half-written\n", said)
+    assert re.fullmatch(r"error: (interrupted|terminated); no incomplete files were left\n", said)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -312,7 +312,8 @@ def test_a_missing_package_is_named_with_what_brings_it(tmp_path, monkeypatch, c
     with pytest.raises(SystemExit, match="1"):
         main()
     assert re.match(
-        r"error: .*requires typer: install it with pip install 'puforest\[cli\]'\n", capsys.readouterr().err
+        r"error: .*requires typer: install it with pip install 'puforest\[cli\]'\n",
+        capsys.readouterr().err,
     )
 
 

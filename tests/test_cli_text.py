@@ -133,8 +133,8 @@ def test_long_cells_and_names_are_cut(folder, tmp_path, capsys, blobs):
 
 
 def test_errors_about_memory_say_so():
-    assert message_of(MemoryError()) == "there is not enough memory"
-    assert message_of(MemoryError("malloc of 9")) == "there is not enough memory: malloc of 9"
+    assert message_of(MemoryError()) == "not enough memory"
+    assert message_of(MemoryError("malloc of 9")) == "not enough memory: malloc of 9"
     assert message_of(MemoryError("a.npz does not fit into memory")).startswith("a.npz")
     assert message_of(ValueError()) == "ValueError()"
 

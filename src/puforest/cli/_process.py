@@ -79,7 +79,7 @@ def stop(number: int, frame: object) -> None:
     run_cleanups()
     what = STOPPING[signal.Signals(number)]
     try:
-        os.write(2, f"error: {what}; nothing was left half-written\n".encode())
+        os.write(2, f"error: {what}; no incomplete files were left\n".encode())
     finally:
         os._exit(128 + number)
 

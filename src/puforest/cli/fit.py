@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from puforest.cli.tables._pu_table import PUTable
 
 # The losses of `puforest.risk`, which imports NumPy.
-Loss = Literal["quadratic", "logistic", "savage", "sigmoid", "zero-one"]
+Loss = Literal[
+    "quadratic",
+    "logistic",
+    "savage",
+    "sigmoid",
+    "zero-one",
+    "ramp",
+    "hinge",
+    "double-hinge",
+    "exponential",
+]
 
 
 @command(
