@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -68,7 +69,7 @@ def toy():
 @pytest.fixture
 def refused(capsys, tmp_path):
     """Fit to a table that cannot be learned from on the command line; returns the error."""
-    from puforest.cli._commands import run
+    from puforest.cli._app import run
 
     def call(path, *more):
         assert run(["fit", str(path), "-o", str(tmp_path / "m.puf"), *FAST, *more]) == 1
@@ -78,3 +79,46 @@ def refused(capsys, tmp_path):
         return said
 
     return call
+
+
+class Result(NamedTuple):
+    """Exit code and output of a command."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def cli(capsys):
+    """Run a command line and return its `Result`."""
+    from puforest.cli._app import run
+
+    def call(*arguments):
+        code = run([str(a) for a in arguments])
+        return Result(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def cli_folder(tmp_path_factory, blobs):
+    """A table as CSV and Parquet, and a model fitted to it."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    from puforest.cli._app import run
+
+    X, labeled, truth = blobs
+    where = tmp_path_factory.mktemp("cli")
+    columns = {"id": [f"{i:04}" for i in range(len(X))], "known": labeled, "truth": truth}
+    columns |= {f"feature {i}": X[:, i] for i in range(X.shape[1])}
+    table = pa.table(columns)
+    pyarrow.csv.write_csv(table, where / "rows.csv")
+    pyarrow.parquet.write_table(table, where / "rows.parquet", row_group_size=50)
+    fit = ["fit", where / "rows.csv", "--label", "known", "--drop", "truth", "--drop", "id"]
+    fit += ["--prior", "0.4", "--scenario", "single-training-set", "-o", where / "model.puf"]
+    fit += ["--no-quality", "--trees", "5", "--threads", "1"]
+    assert run([str(a) for a in fit]) == 0
+    return where

@@ -10,7 +10,7 @@ from saved_models import small
 
 from puforest import PUExtraTreesClassifier
 from puforest._atomic_write import atomic_write
-from puforest.cli._commands import run
+from puforest.cli._app import run
 from puforest.export import to_onnx
 
 resource = pytest.importorskip("resource", reason="limits the size of files")
@@ -116,9 +116,9 @@ def test_long_names(model, tmp_path):
 
 def test_places_that_cannot_be_written_to(model, tmp_path):
     for write in WRITERS.values():
-        with pytest.raises(IsADirectoryError, match="is a folder: name a file in it"):
+        with pytest.raises(IsADirectoryError, match="is a directory: name a file in it"):
             write(model, tmp_path)
-        with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere"):
+        with pytest.raises(FileNotFoundError, match=r"no directory .*nowhere"):
             write(model, tmp_path / "nowhere" / "file")
 
 

@@ -9,10 +9,12 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from puforest.cli._commands import run
-from puforest.cli.tables import TextOptions, open_table, read_pu
+from puforest.cli._app import run
 from puforest.cli.tables import _text as text_module
+from puforest.cli.tables._dialect import TextOptions
 from puforest.cli.tables._numbers import text_as_numbers, typed_as_numbers
+from puforest.cli.tables._open import open_table
+from puforest.cli.tables._pu_table import read_pu
 
 FAST = ("--prior", "0.4", "--trees", "5", "--threads", "1", "--no-quality")
 
@@ -199,8 +201,8 @@ def test_run_ends_and_views(tmp_path):
         (pa.array(CODES).cast(pa.timestamp("ns")), "timestamp"),
         (pa.array(CODES).cast(pa.duration("s")), "duration"),
         (pa.nulls(40), "empty"),
-        (pa.array([str(code) for code in CODES]), "numbers as text"),
-        (pa.array(["x", *"123"] * 10), "10 of 40 values are no numbers, such as 'x'"),
+        (pa.array([str(code) for code in CODES]), "numbers stored as text"),
+        (pa.array(["x", *"123"] * 10), "10 of 40 values are not numbers, such as 'x'"),
     ],
     ids=lambda value: str(getattr(value, "type", "")),
 )

@@ -6,9 +6,12 @@ import pyarrow.parquet
 import pytest
 from table_files import FAST, X, Y, archive, declared, stored
 
-from puforest.cli._commands import run
-from puforest.cli.tables import TextOptions, label_rule, open_table, read_pu
+from puforest.cli._app import run
 from puforest.cli.tables import _text as text_module
+from puforest.cli.tables._dialect import TextOptions
+from puforest.cli.tables._labels import label_rule
+from puforest.cli.tables._open import open_table
+from puforest.cli.tables._pu_table import read_pu
 
 
 def read(path, label=None):
@@ -52,10 +55,10 @@ def test_rows_that_are_too_long(tmp_path, monkeypatch, refused):
     [
         (
             "a,y,t\n" + rows() + '1,1,"oops\n' + rows(),
-            "not closed in the column t, which makes the",
+            "not closed in the column t, so that the",
         ),
-        ("a,b,y\n" + rows() + '1,"oops,1\n' + rows(), "2 values where the rows before have 3"),
-        (f"a,{'b' * 200_000},y\n" + rows(), "a name of more than 131,072 characters"),
+        ("a,b,y\n" + rows() + '1,"oops,1\n' + rows(), "2 values, but the rows before it have 3"),
+        (f"a,{'b' * 200_000},y\n" + rows(), "a column name of more than 131,072 characters"),
         ("a,b,y", "no rows"),
         ("\n" * 70_000, "is empty"),
         ("a,b,y\r\n\r\n", "no rows"),
@@ -99,10 +102,10 @@ def test_encodings_that_are_wrong_later(tmp_path, refused):
     start = ("a,t,y\n" + "".join(f"{i},x,{i % 2}\n" for i in range(20_000))).encode()
     (tmp_path / "t.csv").write_bytes(start + "1,größe,1\n".encode("latin-1"))
     said = refused(tmp_path / "t.csv", "--label", "y")
-    assert "t.csv is not text in utf-8: give --encoding" in said
+    assert "t.csv is not utf-8 text: give --encoding" in said
     (tmp_path / "t.csv").write_bytes(start + "1,größe,1\n".encode())
     said = refused(tmp_path / "t.csv", "--label", "y", "--encoding", "ascii")
-    assert "t.csv is not text in ascii" in said
+    assert "t.csv is not ascii text" in said
     (tmp_path / "t.csv").write_bytes("\n\n".encode("utf-16"))
     assert "is empty" in refused(tmp_path / "t.csv", "--label", "y", "--encoding", "utf-16")
 
@@ -120,7 +123,7 @@ def test_delimiters_that_cannot_be(tmp_path, refused):
         said = refused(tmp_path / "t.csv", "--label", "y", "--delimiter", delimiter)
         assert f"--delimiter {delimiter!r} must be one character" in said
     said = refused(tmp_path / "t.csv", "--label", "y", "--decimal", ",")
-    assert "',', which cannot also be the decimal point" in said
+    assert "',' cannot be both the delimiter and the decimal point" in said
 
 
 # Labels
@@ -147,12 +150,13 @@ def test_words_for_negatives_are_no_labels(tmp_path, refused, word):
         (["$HOME", "a", "a"], "--positive '$HOME'"),
         (["\x1b[31m", "a", "a"], "--positive a"),
         (["U", "P", "P"], "--positive P"),
-        ([f"{i}.5" for i in range(30)], "--positive VALUE, or name another column by --label"),
+        (["<=50K", "<=50K", ">50K"], "--positive '>50K'"),
+        ([f"{i}.5" for i in range(30)], "--positive VALUE, or choose another column with --label"),
         (["x" * 1000, "unknown"], "--positive VALUE"),
     ],
 )
 def test_suggested_labels(values, option):
-    with pytest.raises(ValueError, match="say which value") as error:
+    with pytest.raises(ValueError, match="tell which value") as error:
         label_rule("y", pa.chunked_array([values]), None)
     assert str(error.value).endswith(option) or f"{option}, " in str(error.value)
     assert len(str(error.value)) < 250
@@ -161,10 +165,10 @@ def test_suggested_labels(values, option):
 @pytest.mark.parametrize(
     ("labels", "hint"),
     [
-        (pa.array([[1]] * 20), "the column y holds list<"),
-        (pa.array([{"p": 1}] * 20), "the column y holds struct<"),
-        (pa.array(Y).cast(pa.timestamp("ns")), "the column y holds timestamp"),
-        (pa.array([b"\xff", b"1"] * 10), "bytes that are no text"),
+        (pa.array([[1]] * 20), "the column y has the type list<"),
+        (pa.array([{"p": 1}] * 20), "the column y has the type struct<"),
+        (pa.array(Y).cast(pa.timestamp("ns")), "the column y has the type timestamp"),
+        (pa.array([b"\xff", b"1"] * 10), "bytes that are not UTF-8 text"),
     ],
     ids=["list", "struct", "time", "bytes"],
 )
@@ -194,7 +198,7 @@ def test_arrays_of_other_types(tmp_path, dtype):
         ({"X": X.astype(np.longdouble)}, "X=X.astype(float)"),
         ({"X": X.astype("V8")}, "its type is |V8"),
         ({"X": X.astype("datetime64[s]")}, "its type is datetime64[s]"),
-        ({"X": X[:, 0]}, "X must have rows and columns, got the shape (20,)"),
+        ({"X": X[:, 0]}, "X must be a 2D array, got the shape (20,)"),
         ({"X": np.float64(1)}, "got the shape ()"),
         ({"X": X[:, :, None]}, "got the shape (20, 3, 1)"),
         ({"X": X, "y": Y[1:]}, "y has the shape (19,), but X has 20 rows"),
@@ -246,7 +250,7 @@ def test_damaged_archives(tmp_path, refused):
     path = tmp_path / "damaged.npz"
     for content in (whole[:-1], whole[: len(whole) // 2], b"", b"PK\x03\x04"):
         path.write_bytes(content)
-        assert f"{path} is cut short or damaged" in refused(path)
+        assert f"{path} is truncated or damaged" in refused(path)
     # Encrypted, packed in an unknown way, of a version to come.
     entry = whole.index(b"PK\x01\x02")
     for place, value in ((8, 1), (10, 99), (6, 250)):
@@ -254,7 +258,7 @@ def test_damaged_archives(tmp_path, refused):
         changed[entry + place] = changed[place - 2] = value
         path.write_bytes(changed)
         assert f"{path}: " in refused(path)
-    assert "y is no array" in refused(archive(path, X=stored(X), y=b"no"))
+    assert "y is not an array" in refused(archive(path, X=stored(X), y=b"no"))
     np.save(tmp_path / "t.npy", X)
     assert "numpy.savez" in refused(tmp_path / "t.npy")
 
@@ -262,7 +266,7 @@ def test_damaged_archives(tmp_path, refused):
 def test_other_arrays_are_named(tmp_path):
     np.savez(tmp_path / "t.npz", X=X, y=Y, weights=Y)
     source = open_table(tmp_path / "t.npz", format=None, text=TextOptions())
-    assert source.kind == "NPZ, without its arrays weights"
+    assert source.kind == "NPZ; arrays not used: weights"
 
 
 # Arrow
@@ -277,7 +281,7 @@ def test_damaged_arrow_files(tmp_path, refused):
     whole = sink.getvalue().to_pybytes()
     path = tmp_path / "damaged.arrow"
     path.write_bytes(whole.replace(b"name", b"na\xff\xff"))
-    assert f"{path} is cut short or damaged: 'utf-8' codec" in refused(path, "--label", "y")
+    assert f"{path} is truncated or damaged: 'utf-8' codec" in refused(path, "--label", "y")
     # Offsets of text that point to where no text is, which pyarrow follows.
     offsets = np.arange(3, dtype=np.int32) * 2
     assert offsets.tobytes() in whole
@@ -300,7 +304,7 @@ def test_damaged_arrow_files(tmp_path, refused):
 def test_lines_that_are_not_libsvm(tmp_path, refused, line):
     good = "".join(f"{i % 2} 1:{i} 2:1\n" for i in range(50))
     (tmp_path / "t.svm").write_text(good + line + "\n" + good)
-    assert "t.svm, line 51 is not of the form" in refused(tmp_path / "t.svm")
+    assert "t.svm, line 51 does not have the form" in refused(tmp_path / "t.svm")
 
 
 def test_libsvm_with_what_else_there_may_be(tmp_path):

@@ -9,8 +9,8 @@ import pyarrow.parquet
 import pytest
 from table_files import FAST, X, Y, archive, declared
 
-from puforest.cli._commands import run
-from puforest.cli.tables import _memory as memory_module
+from puforest.cli._app import run
+from puforest.cli.tables import _pu_table as memory_module
 from puforest.cli.tables._names import Names, Numbered
 from puforest.io._trees import MOST_FEATURES
 
@@ -53,7 +53,7 @@ def test_more_columns_than_a_model_takes(tmp_path, capsys, refused):
     path.write_text("1 1:1 50000000:2\n0 1:2\n0 2:1\n1 3:1\n")
     started = time.process_time()
     said = refused(path)
-    assert f"50,000,000 columns, but a model takes no more than {MOST_FEATURES:,}" in said
+    assert f"50,000,000 columns, but a model has at most {MOST_FEATURES:,}" in said
     assert time.process_time() - started < 30
     # Columns that are chosen, and those that a model knows, are read.
     model = str(tmp_path / "m.puf")

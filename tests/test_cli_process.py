@@ -15,11 +15,11 @@ import pytest
 
 import puforest
 from puforest.cli import main
-from puforest.cli._commands import run
-from puforest.cli.tables import atomic_write
+from puforest.cli._app import run
+from puforest.cli.tables._write import atomic_output
 
 ROOT = Path(__file__).parents[1]
-PROGRAM = (sys.executable, "-m", "puforest.cli")
+PROGRAM = (sys.executable, "-m", "puforest")
 
 
 @pytest.fixture
@@ -106,20 +106,20 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path):
     path, other = tmp_path / "a.csv", tmp_path / "b.csv"
 
     def interrupted():
-        with atomic_write(path, force=True) as part:
+        with atomic_output(path, force=True) as part:
             part.write_text("half")
             raise KeyboardInterrupt
 
     def overtaken():
-        with atomic_write(other, force=False) as part:
+        with atomic_output(other, force=False) as part:
             part.write_text("ours")
             other.write_text("theirs")
 
-    with atomic_write(path, force=False) as part:
+    with atomic_output(path, force=False) as part:
         part.write_text("new")
         assert not path.exists()
     assert path.read_text() == "new"
-    with pytest.raises(FileExistsError), atomic_write(path, force=False):
+    with pytest.raises(FileExistsError), atomic_output(path, force=False):
         pass
     with pytest.raises(KeyboardInterrupt):
         interrupted()
@@ -248,7 +248,7 @@ def test_a_signal_during_imports_is_one_line(tmp_path, number, code):
         process.send_signal(signal.Signals[number])
         said = process.communicate(timeout=30)[1]
     assert process.returncode == code
-    assert re.fullmatch(r"error: (interrupted|terminated); nothing was left half-written\n", said)
+    assert re.fullmatch(r"error: (interrupted|terminated); no incomplete files were left\n", said)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -307,12 +307,13 @@ def test_a_missing_package_is_named_with_what_brings_it(tmp_path, monkeypatch, c
     printed, said = capsys.readouterr()
     assert printed == ""
     assert said.startswith("error: ")
-    assert "pip install 'puforest[cli]' brings pyarrow" in said
+    assert "requires pyarrow: install it with pip install 'puforest[cli]'" in said
     monkeypatch.setitem(sys.modules, "typer", None)
     with pytest.raises(SystemExit, match="1"):
         main()
     assert re.match(
-        r"error: .*pip install 'puforest\[cli\]' brings typer\n", capsys.readouterr().err
+        r"error: .*requires typer: install it with pip install 'puforest\[cli\]'\n",
+        capsys.readouterr().err,
     )
 
 

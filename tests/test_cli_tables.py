@@ -14,10 +14,12 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 import puforest
-from puforest.cli._commands import run
+from puforest.cli._app import run
 from puforest.cli._scoring import match_columns, scored_batches
-from puforest.cli.tables import TextOptions, label_rule, open_table, read_pu
-from puforest.cli.tables._text import find_delimiter
+from puforest.cli.tables._dialect import TextOptions, find_delimiter
+from puforest.cli.tables._labels import label_rule
+from puforest.cli.tables._open import open_table
+from puforest.cli.tables._pu_table import read_pu
 
 FAST = ("--prior", "0.4", "--trees", "3", "--threads", "1", "--no-quality")
 
@@ -151,7 +153,7 @@ def test_libsvm_columns_that_lines_are_silent_about(fitted, capsys, tmp_path):
     capsys.readouterr()
     (tmp_path / "bad.svm").write_text("0 1:5\nzero one\n")
     assert run([*predict[:2], str(tmp_path / "bad.svm"), "-o", str(tmp_path / "t.csv")]) == 1
-    assert "bad.svm, line 2 is not of the form" in capsys.readouterr().err
+    assert "bad.svm, line 2 does not have the form" in capsys.readouterr().err
 
 
 def test_delimiters():
@@ -178,7 +180,7 @@ def test_delimiters():
         ("a,y\nx,1\nz,0\n", "a (text, such as 'x')"),
         ("y\n1\n0\n", "besides the labels"),
         ("1,2\n3,4\n", "--no-header"),
-        ("a,y\n1,0\n2,1,5\n", "t.csv, line 3: 3 values where the rows before have 2"),
+        ("a,y\n1,0\n2,1,5\n", "t.csv, line 3: 3 values, but the rows before it have 2"),
         ('a,y\n"1\n",0\n\n2,1,5\n', "line 5: 3 values"),
         ("a,y\n1,0\n2,1,5\n", "--delimiter"),
         ("a;y\n1,5;1\n2,5;0\n", "a (text, such as '1,5'). If these are numbers with a decimal"),
@@ -199,7 +201,7 @@ def test_decimal_commas_are_noticed(fitted, tmp_path, capsys):
     _, answer = fitted(tmp_path / "t.csv")
     assert answer["features"] == ["a"]
     (warned,) = answer["warnings"]
-    assert warned.startswith("2 columns left out: b, c (text, such as '0,5')")
+    assert warned.startswith("2 columns not used: b, c (text, such as '0,5')")
     assert "--decimal ," in warned
     _, answer = fitted(tmp_path / "t.csv", "--decimal", ",")
     assert answer["features"] == ["a", "b", "c"]
@@ -230,7 +232,7 @@ def test_text_among_numbers_is_found(fitted, tmp_path, capsys, packed):
     report = ["report", *predict[1:3], "--label", "y", "-o", str(tmp_path / "r.html")]
     assert run(report) == 1
     said = capsys.readouterr().err
-    assert "the column a cannot be a feature: 1 of 40 values are no numbers" in said
+    assert "the column a cannot be a feature: 1 of 40 values are not numbers" in said
     assert "--features" not in said
 
 
@@ -251,7 +253,7 @@ def test_odd_but_sensible(fitted, tmp_path):
     assert code == 0
     assert answer["features"] == ["größe", '名前 "x"', "flag"]
     assert answer["left_out"] == {
-        "(no name)": "an index?",
+        "(no name)": "probably an index",
         "empty": "empty",
         "date": "text, such as '2024-01-01'",
     }
@@ -285,7 +287,7 @@ def test_text_options(fitted, tmp_path):
     assert fitted(tmp_path / "u.csv", *more, label=label)[1]["features"] == ["f0"]
     path = same_table(tmp_path, "t.parquet")
     assert "--delimiter" in fitted(path, "--delimiter", ";")[1]
-    assert "not known" in fitted(tmp_path / "t.csv", "--encoding", "klingon")[1]
+    assert "not a known text encoding" in fitted(tmp_path / "t.csv", "--encoding", "klingon")[1]
     (tmp_path / "t.zip").write_bytes(b"PK\x03\x04")
     assert "unpack" in fitted(tmp_path / "t.zip")[1]
     (tmp_path / "t.bin").write_bytes(path.read_bytes())
@@ -315,7 +317,7 @@ def test_labels(values, positive, labeled):
 
 
 def test_labels_that_are_not_guessed():
-    with pytest.raises(ValueError, match="holds no such value, but a, b"):
+    with pytest.raises(ValueError, match="has no such value; it has a, b"):
         label_rule("y", pa.chunked_array([["a", "b"]]), "c")
     with pytest.raises(ValueError, match="12 more"):
         label_rule("y", pa.chunked_array([[str(i) for i in range(17)]]), None)
@@ -382,7 +384,7 @@ def test_packed_files_that_are_cut_or_damaged(fitted, tmp_path, name):
         file.write_bytes(content)
         code, said = fitted(file, label=label)
         assert code == 1
-        assert f"error: {file} is cut short or damaged: " in said
+        assert f"error: {file} is truncated or damaged: " in said
 
 
 def test_single_precision_stays(fitted, tmp_path):

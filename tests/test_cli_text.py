@@ -15,9 +15,8 @@ import pyarrow.csv
 import pytest
 
 import puforest
-from puforest.cli._app import message_of
-from puforest.cli._commands import run, show_traceback
-from puforest.cli._say import LONGEST, one_line, safe
+from puforest.cli._app import message_of, run, show_traceback
+from puforest.cli._console import LONGEST, one_line, safe
 
 # An escape sequence, its C1 form, DEL, text from right to left, a line separator, half a character.
 HOSTILE = "\x1b[2J\x9b2J\x7f\u202eevil\u2028\r\x00"
@@ -134,8 +133,8 @@ def test_long_cells_and_names_are_cut(folder, tmp_path, capsys, blobs):
 
 
 def test_errors_about_memory_say_so():
-    assert message_of(MemoryError()) == "there is not enough memory"
-    assert message_of(MemoryError("malloc of 9")) == "there is not enough memory: malloc of 9"
+    assert message_of(MemoryError()) == "not enough memory"
+    assert message_of(MemoryError("malloc of 9")) == "not enough memory: malloc of 9"
     assert message_of(MemoryError("a.npz does not fit into memory")).startswith("a.npz")
     assert message_of(ValueError()) == "ValueError()"
 
@@ -154,7 +153,7 @@ def test_characters_that_the_output_cannot_hold(folder, tmp_path, encoding):
     model.fit(pa.table({"höhe ☃": X[:, 0]}), np.arange(40) % 2).save(tmp_path / "m.puf")
     for more in ([], ["--json"]):
         ended = subprocess.run(
-            [sys.executable, "-m", "puforest.cli", "describe", str(tmp_path / "m.puf"), *more],
+            [sys.executable, "-m", "puforest", "describe", str(tmp_path / "m.puf"), *more],
             env={**os.environ, "PYTHONIOENCODING": encoding},
             capture_output=True,
         )

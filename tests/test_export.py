@@ -103,7 +103,7 @@ def test_optional_packages_are_imported_lazily():
 def test_missing_packages_are_reported(name, monkeypatch):
     for module in [name, *(m for m in sys.modules if m.startswith(f"{name}."))]:
         monkeypatch.setitem(sys.modules, module, None)
-    message = rf"to_{name} needs {name}: pip install 'puforest\[export\]' brings {name}"
+    message = rf"to_{name} requires {name}: install it with pip install 'puforest\[export\]'"
     with pytest.raises(ImportError, match=message):
         getattr(export, f"to_{name}")(fitted("extra-tree"))
 

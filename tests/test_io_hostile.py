@@ -368,7 +368,7 @@ def one_more_leaf(header, arrays):
         ),
         (
             set_items("evidence.thresholds", 1, -1.0),
-            "thresholds of the evidence are not increasing",
+            "evidence are not increasing",
         ),
     ],
 )

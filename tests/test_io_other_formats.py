@@ -37,8 +37,8 @@ def test_pickle(estimator, blobs):
 def skops_models(X, labeled):
     for estimator in ESTIMATORS:
         yield small(estimator, prior=None, risk="pn").fit(X, labeled)
+    model = small(PURandomForestClassifier, prior=None, n_estimators=40, oob_score=True)
     with pytest.warns(PriorEstimatedWarning):
-        model = small(PURandomForestClassifier, prior=None, n_estimators=40, oob_score=True)
         yield model.fit(X, labeled)
     tree = small(PUDecisionTreeClassifier, max_depth=3)
     for method in ("sigmoid", "isotonic"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self, cast
 
@@ -80,6 +81,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         *,
         propensity: ArrayLike | None = None,
+        progress: Callable[[float], object] | None = None,
     ) -> Self:
         """Fit to labeled positives and unlabeled rows.
 
@@ -99,6 +101,9 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
             Probability of each labeled row of being labeled, given that it is positive, if it is
             not the same for all rows. Values of unlabeled rows are ignored. Without a ``prior``,
             propensities imply one; a given ``prior`` rescales the masses they imply.
+        progress : callable, optional
+            Called with the fraction of the trees that are grown, from 0 to 1, instead of the
+            messages of ``verbose``.
 
         Returns
         -------
@@ -147,7 +152,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
             n_unlabeled=rows.n_unlabeled,
             sampling=SamplingRecord(params.seed, **sampling),
         )
-        forest = self._grow(X, rows, params, record, earlier)
+        forest = self._grow(X, rows, params, record, earlier, progress)
         if parameters.get("oob_score", False):
             record = replace(record, out_of_bag=self._evaluate(forest, X, rows, params, record))
         self._record, self._forest = record, forest
@@ -188,9 +193,11 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         params: _core.TrainParams,
         record: FitRecord,
         earlier: FitRecord | None,
+        callback: Callable[[float], object] | None,
     ) -> Forest:
         """Grow the trees, or those that are missing in an earlier fit."""
-        progress = Progress() if check.verbosity(getattr(self, "verbose", 0)) else None
+        verbose = check.verbosity(getattr(self, "verbose", 0))
+        progress = Progress(callback) if verbose or callback is not None else None
         if earlier is None:
             return grow(X, rows, params, progress)
         earlier.refuse_other_target(record)

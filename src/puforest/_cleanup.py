@@ -1,8 +1,8 @@
-"""What a process that ends at once, as on a signal, has to undo first."""
+"""Cleanup before a process exits on a signal."""
 
 from __future__ import annotations
 
-# What type checkers read as true. This comes before all imports of the command line.
+# Type checkers read this as true. The command line imports this module before all others.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 _actions: list[Callable[[], object]] = []
 
 
-class cleanup_if_stopped:  # noqa: N801 - a context manager that reads as a phrase, without an import
-    """Within this, or from `begin` to `end`, ending the process at once calls `action`."""
+class cleanup_if_stopped:  # noqa: N801 - a context manager, without importing contextlib
+    """Call `action` if a signal ends the process within the context, or from `begin` to `end`."""
 
     def __init__(self, action: Callable[[], object]) -> None:
         self._action = action
@@ -20,7 +20,7 @@ class cleanup_if_stopped:  # noqa: N801 - a context manager that reads as a phra
         _actions.append(self._action)
 
     def end(self) -> None:
-        if self._action in _actions:  # else the process is ending
+        if self._action in _actions:  # else the process is exiting
             _actions.remove(self._action)
 
     def __enter__(self) -> None:
@@ -31,7 +31,7 @@ class cleanup_if_stopped:  # noqa: N801 - a context manager that reads as a phra
 
 
 def run_cleanups() -> None:
-    """Call the actions, the latest first; the process ends, so that errors are told to nobody."""
+    """Call the actions, the latest first, and ignore errors, as the process is exiting."""
     while _actions:
         try:
             _actions.pop()()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from puforest._fit_record import FitRecord
+from puforest._printable import printable
 from puforest._unwrap import fit_record, fitted_trees
 from puforest.scenario import DESCRIPTIONS
 
@@ -121,13 +122,6 @@ def _top_features(model: Any) -> str:
         if reduction[i] > 0
     ]
     return f"{', '.join(parts)} of the risk reduction"
-
-
-def printable(text: str) -> str:
-    """Replace line breaks and other invisible characters by escape sequences."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _bytes(size: float) -> str:

@@ -33,7 +33,7 @@ from feature_names import with_names
 
 import puforest
 from fuzz.commands import contents, write_inputs
-from puforest.cli._commands import run
+from puforest.cli._app import run
 from puforest.report import write_report
 
 try:

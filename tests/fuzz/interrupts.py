@@ -92,7 +92,7 @@ def outcome(code: int, number: int, new: list[str]) -> str:
         return "before puforest ran"
     word = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[signal.Signals(number)]
     assert code == 128 + number, (code, new)
-    said = [f"error: {word}; nothing was left half-written"], ["error: interrupted"]
+    said = [f"error: {word}; no incomplete files were left"], ["error: interrupted"]
     assert new in said, new
     return "stopped"
 

@@ -9,13 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from puforest.cli._scoring import match_columns, scored_batches
-from puforest.cli.tables import TextOptions, open_table, read_pu
+from puforest.cli.tables._dialect import TextOptions
+from puforest.cli.tables._open import open_table
+from puforest.cli.tables._pu_table import read_pu
 
 LABEL = "y"
 FEATURES = ("a", "b", "c")
 LONGEST_MESSAGE = 100_000
 BATCHES = (1, 7, 1000)
-DAMAGED = "is cut short or damaged"
+DAMAGED = "is truncated or damaged"
 
 _FIT = "fit FILE --prior 0.5 --trees 2 --threads 1 --no-quality -o OUT/m.puf --force"
 _PREDICT = "predict IN/m.puf FILE -o OUT/s.csv --force"
@@ -73,7 +75,7 @@ def predict_reads(path, text, label, names, n_rows):
     label = label or source.label
     if names is None:
         names = [name for name in islice(source.names, 100) if name != label]
-    source.require([label], "--label")
+    source.require_columns([label], "--label")
     model = Spy(names)
     columns = match_columns(model, source, [label])
     labels = []

@@ -1,10 +1,10 @@
-"""The command line: ``puforest``, with ``pip install 'puforest[cli]'``."""
+"""Command line ``puforest``; requires ``pip install 'puforest[cli]'``."""
 
 import sys
 
 try:
     from puforest.cli._process import main
-except KeyboardInterrupt:  # in the few milliseconds before `main` takes over signals
+except KeyboardInterrupt:  # in the few milliseconds before `main` handles signals
     sys.stderr.write("error: interrupted\n")
     sys.exit(130)
 

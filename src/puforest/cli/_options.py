@@ -1,48 +1,47 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from puforest.cli.tables import FORMATS, Source, TextOptions, open_table
-from puforest.cli.tables._open import COMPRESSED, SUFFIXES
-
-READING = "How the file is read"
-COLUMNS = "Columns"
-LEARNING = "Learning"
-
-FORMAT_HELP = (
-    f"What kind of file it is ({', '.join(FORMATS)}), where its name does not say so: .csv, .tsv, "
-    ".txt with .gz, .bz2, .zst or .xz, .parquet, .arrow, .feather, .libsvm, .svm, .npz."
+from puforest.cli.tables import (
+    COMPRESSED_EXTENSIONS,
+    EXTENSIONS,
+    FORMATS,
+    TEXT_EXTENSIONS,
+    Format,
 )
 
+if TYPE_CHECKING:
+    from puforest.cli.tables._pu_table import PUTable
+    from puforest.cli.tables._source import Source
 
-# Endings of tables, which are not those of models.
-TABLES = {*SUFFIXES, *COMPRESSED, ".csv", ".tsv", ".txt"}
+READING = "File format"
+COLUMNS = "Columns"
+TRAINING = "Training"
 
 Scenario = Literal["case-control", "single-training-set"]
-FileFormat = Literal["csv", "parquet", "arrow", "libsvm", "npz"]
 
 Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="Table with a column of labels: CSV (any delimiter, compressed or not), Parquet, "
+        help="Table with a label column: CSV (any delimiter, compressed or not), Parquet, "
         "Arrow/Feather, LIBSVM or NPZ; - reads standard input.",
     ),
 ]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model written by puforest fit.")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file of puforest fit.")]
 Label = Annotated[
     str | None,
     typer.Option(
         "--label",
         "-l",
-        help="Column that marks the known positives, by 1, true or yes; 0, false, no or nothing "
-        "is unlabeled. LIBSVM and NPZ files have one of their own.",
+        help="Label column: 1, true or yes marks labeled positives; 0, false, no or an empty cell "
+        "marks unlabeled rows. LIBSVM and NPZ files have their own.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -51,8 +50,8 @@ Positive = Annotated[
     typer.Option(
         "--positive",
         metavar="VALUE",
-        help="The value of the label column that marks known positives, where it is none of "
-        "those. All other values are unlabeled.",
+        help="Value of the label column that marks labeled positives, if it is none of the above. "
+        "Rows with any other value are unlabeled.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -61,7 +60,7 @@ Features = Annotated[
     typer.Option(
         "--features",
         metavar="COLUMN",
-        help="Learn from this column; repeat it for more. Without it, from all of numbers.",
+        help="Feature column; repeat the option for more. By default, all numeric columns.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -70,27 +69,28 @@ Drop = Annotated[
     typer.Option(
         "--drop",
         metavar="COLUMN",
-        help="Do not learn from this column, such as an identifier; repeat it for more.",
+        help="Column to leave out, such as an identifier; repeat the option for more.",
         rich_help_panel=COLUMNS,
     ),
 ]
 
 
-def between_0_and_1(share: float | None) -> float | None:
-    """Refuse a share that leaves nothing to tell apart."""
-    if share is not None and not 0 < share < 1:
-        raise typer.BadParameter(f"{share:g} is not between 0 and 1")
-    return share
+def between_0_and_1(fraction: float | None) -> float | None:
+    """Validate a prior."""
+    if fraction is not None and not 0 < fraction < 1:
+        raise typer.BadParameter(f"{fraction:g} is not between 0 and 1")
+    return fraction
 
 
 ScenarioOption = Annotated[
     Scenario,
     typer.Option(
         "--scenario",
-        help="case-control: the known positives were collected on their own, and the unlabeled "
-        "rows are a sample of everybody. single-training-set: one sample was drawn, and some of "
-        "its positives carry a label.",
-        rich_help_panel=LEARNING,
+        metavar="NAME",
+        help="case-control: the labeled positives were collected separately, and the unlabeled "
+        "rows are a sample of the population. single-training-set: all rows are one sample of the "
+        "population, and some of its positives are labeled.",
+        rich_help_panel=TRAINING,
     ),
 ]
 Seed = Annotated[
@@ -99,62 +99,89 @@ Seed = Annotated[
         "--seed",
         min=0,
         max=2**32 - 1,
-        help="Same seed, same answer, on any machine.",
-        rich_help_panel=LEARNING,
+        help="Random seed; results are reproducible on any machine.",
     ),
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(
-        "--threads", min=1, help="Threads to use; all cores by default.", rich_help_panel=LEARNING
-    ),
+    typer.Option("--threads", min=1, help="Number of threads; by default, all cores."),
 ]
-Format = Annotated[
-    FileFormat | None, typer.Option("--format", help=FORMAT_HELP, rich_help_panel=READING)
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        "--delimiter",
-        help="What stands between values, where it is not found out.",
-        rich_help_panel=READING,
-    ),
-]
-Decimal = Annotated[
-    str, typer.Option("--decimal", help="The decimal point.", rich_help_panel=READING)
-]
-Encoding = Annotated[
-    str,
-    typer.Option("--encoding", help="Encoding, such as latin-1.", rich_help_panel=READING),
-]
-NoHeader = Annotated[
-    bool,
-    typer.Option(
-        "--no-header",
-        help="The first line is a row; columns are called f0, f1 and so on.",
-        rich_help_panel=READING,
-    ),
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
+
+
+@dataclass(frozen=True)
+class TrainingColumns:
+    """Options that choose the label column and the features."""
+
+    label: Label = None
+    positive: Positive = None
+    features: Features = None
+    drop: Drop = None
+
+    def read(self, source: Source) -> PUTable:
+        """Read the labels and features of a table."""
+        from puforest.cli.tables._pu_table import read_pu
+
+        return read_pu(
+            source,
+            label=self.label,
+            positive=self.positive,
+            features=self.features or [],
+            drop=self.drop or [],
+        )
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is read: the options of all commands that read a table."""
+    """Options for reading a table."""
 
-    format: Format = None
-    delimiter: Delimiter = None
-    decimal: Decimal = "."
-    encoding: Encoding = "utf-8"
-    no_header: NoHeader = False
+    format: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help=f"File format ({', '.join(FORMATS)}), if the extension does not tell: "
+            f"{', '.join(TEXT_EXTENSIONS)}, {', '.join(EXTENSIONS)}; text and LIBSVM also with "
+            f"{', '.join(COMPRESSED_EXTENSIONS)}.",
+            rich_help_panel=READING,
+        ),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            "--delimiter",
+            help="Character between values; detected by default.",
+            rich_help_panel=READING,
+        ),
+    ] = None
+    decimal: Annotated[
+        str, typer.Option("--decimal", help="Decimal point.", rich_help_panel=READING)
+    ] = "."
+    encoding: Annotated[
+        str,
+        typer.Option(
+            "--encoding", help="Character encoding, such as latin-1.", rich_help_panel=READING
+        ),
+    ] = "utf-8"
+    no_header: Annotated[
+        bool,
+        typer.Option(
+            "--no-header",
+            help="The first line is a row; columns are named f0, f1 and so on.",
+            rich_help_panel=READING,
+        ),
+    ] = False
 
     def open(self, path: Path) -> Source:
-        """The table that the options are about."""
+        """Open a table with these options."""
+        from puforest.cli.tables._dialect import TextOptions
+        from puforest.cli.tables._open import open_table
+
         text = TextOptions(self.delimiter, self.decimal, self.encoding, not self.no_header)
         return open_table(path, format=self.format, text=text)
 
     def given(self) -> list[str]:
-        """Those that are not left as they are."""
+        """List the options that differ from their defaults."""
         return [
             "--" + option.name.replace("_", "-")
             for option in fields(self)
@@ -163,38 +190,38 @@ class Reading:
 
 
 def n_jobs(threads: int | None) -> int:
-    """Threads as the estimators count them: -1 is all."""
+    """Convert a number of threads to the ``n_jobs`` of estimators."""
     return -1 if threads is None else threads
 
 
-def plural(number: int, what: str) -> str:
-    """A number and what it counts."""
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
+def plural(number: int, noun: str) -> str:
+    """Format a number and a noun."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def percent(share: float) -> str:
-    """A share with as many digits as tell it from 0."""
-    return f"{100 * share:.3g}%"
+def percent(fraction: float) -> str:
+    """Format a fraction as a percentage."""
+    return f"{100 * fraction:.3g}%"
 
 
 def load(path: Path) -> Any:
-    """A fitted model, with an error that names the file where there is none."""
+    """Load a fitted model; errors name the file."""
     import puforest
 
     if not path.exists():
-        raise FileNotFoundError(f"{path}: there is no such model; puforest fit writes one")
+        raise FileNotFoundError(f"{path}: no such model; create one with puforest fit")
     try:
         return puforest.load(path)
     except ValueError as error:
-        if path.suffix.lower() in TABLES:
+        if path.suffix.lower() in (*EXTENSIONS, *COMPRESSED_EXTENSIONS, *TEXT_EXTENSIONS):
             raise ValueError(
-                f"{path} is not a puforest model but seems to be a table. The model comes first, "
+                f"{path} is not a puforest model, but looks like a table. The model comes first, "
                 "as in puforest predict MODEL DATA"
             ) from error
         raise
 
 
 def load_for(path: Path, threads: int | None) -> Any:
-    """A fitted model that answers on so many threads."""
+    """Load a fitted model that predicts with this number of threads."""
     model = load(path)
     return model.set_params(n_jobs=n_jobs(threads)) if "n_jobs" in model.get_params() else model

@@ -1,7 +1,7 @@
-"""The program as a process: signals, standard streams and the exit code.
+"""Signals, standard streams and exit code of the process.
 
-This is what runs first, and imports next to nothing: an interruption is told in one line from
-its first lines on, while NumPy and scikit-learn are still to be imported.
+This module runs first and imports next to nothing, so that an interruption is reported in one
+line even while NumPy and scikit-learn are being imported.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 
 from puforest._cleanup import run_cleanups
 
-# What type checkers read as true.
+# Type checkers read this as true.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -24,7 +24,7 @@ STOPPING = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
 def main() -> None:
-    """Run ``puforest`` with the arguments of this process, and end it with an exit code."""
+    """Run ``puforest`` with the arguments of this process, and exit."""
     taken = take_signals()
     reserve_closed_streams()
     wrap_streams()
@@ -32,10 +32,10 @@ def main() -> None:
         code = _run()
         sys.stdout.flush()
     except OutputError as error:
-        if not isinstance(error.__cause__, BrokenPipeError):  # else: who reads it has left
+        if not isinstance(error.__cause__, BrokenPipeError):  # else the reader has gone
             sys.stderr.write(f"error: {error}\n")
         code = EXIT_ERROR
-    # What was asked for is done: nothing that comes now can change it.
+    # The work is done; a signal cannot change the result anymore.
     for number in taken:
         signal.signal(number, signal.SIG_IGN)
     sys.exit(code)
@@ -46,26 +46,26 @@ def _run() -> int:
 
     try:
         for name in ("typer", "rich"):
-            optional_import(name, extra="cli", purpose="the command line needs Typer and Rich")
+            optional_import(name, extra="cli", purpose="the command line")
     except ImportError as error:
         sys.stderr.write(f"error: {error}\n")
         return EXIT_ERROR
-    from puforest.cli import _commands
+    from puforest.cli import _app
 
-    sys.excepthook = _commands.show_traceback
-    return _commands.run()
+    sys.excepthook = _app.show_traceback
+    return _app.run()
 
 
 # Signals
 
 
 def take_signals() -> list[signal.Signals]:
-    """End the process at once on signals that are not ignored, and return these.
+    """Exit immediately on SIGINT and SIGTERM, unless they are ignored; return those handled.
 
-    An exception instead would be lost wherever something catches all of them or cannot pass them
-    on, such as C code, callbacks and many an import.
+    An exception could get lost in code that catches all exceptions or cannot propagate them, such
+    as C code, callbacks and many imports.
     """
-    # nohup, and shells for what runs in the background, have some ignored.
+    # Signals are ignored under nohup, and by shells for background jobs.
     taken = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]
     for number in taken:
         signal.signal(number, stop)
@@ -73,13 +73,13 @@ def take_signals() -> list[signal.Signals]:
 
 
 def stop(number: int, frame: object) -> None:
-    """Remove what is half-written, say so in one line, and end the process."""
+    """Remove unfinished files, print one line, and exit."""
     for again in STOPPING:
         signal.signal(again, signal.SIG_IGN)
     run_cleanups()
     what = STOPPING[signal.Signals(number)]
     try:
-        os.write(2, f"error: {what}; nothing was left half-written\n".encode())
+        os.write(2, f"error: {what}; no incomplete files were left\n".encode())
     finally:
         os._exit(128 + number)
 
@@ -88,11 +88,11 @@ def stop(number: int, frame: object) -> None:
 
 
 class OutputError(Exception):
-    """What is asked for cannot be printed."""
+    """Standard output cannot be written."""
 
 
 class _Stream(io.FileIO):
-    """A standard stream that raises `OutputError` once, or never, instead of any `OSError`."""
+    """A standard stream that raises one `OutputError`, or nothing, in place of an `OSError`."""
 
     def __init__(self, descriptor: int, *, raises: bool) -> None:
         super().__init__(descriptor, "w", closefd=False)
@@ -110,9 +110,9 @@ class _Stream(io.FileIO):
 
 
 def reserve_closed_streams() -> None:
-    """Open what is closed, or the next file would get the place of, say, standard output.
+    """Open closed standard streams, so that no other file gets their descriptors.
 
-    A closed standard output is opened for reading: writing to it fails still.
+    A closed standard output is opened for reading, so that writing to it still fails.
     """
     for descriptor, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
@@ -122,9 +122,9 @@ def reserve_closed_streams() -> None:
 
 
 def wrap_streams() -> None:
-    """Errors of standard output become one that has its name, those of standard error none.
+    """Report errors of standard output by name, and ignore those of standard error.
 
-    Characters that the encoding does not have are printed as codes.
+    Characters outside the encoding are escaped.
     """
     if sys.stdout is sys.__stdout__:
         sys.stdout = _wrapped(1, sys.stdout, raises=True)

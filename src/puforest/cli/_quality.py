@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from puforest._cross_fitting import Split
 from puforest._sample import pu_sample
-from puforest.cli._say import Say
+from puforest.cli._console import Console
 from puforest.metrics import ClassificationReport, PriorMismatchWarning, pu_classification_report
 from puforest.metrics._registry import METRICS
 from puforest.model_selection import PUStratifiedKFold
@@ -67,7 +67,7 @@ def true_quality(truth: NDArray[np.int64], score: NDArray[np.float64]) -> dict[s
 
 
 def show_quality(
-    say: Say,
+    say: Console,
     title: str,
     report: ClassificationReport,
     truth: dict[str, float] | None = None,

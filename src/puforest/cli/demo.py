@@ -1,26 +1,26 @@
-"""``puforest demo``: the whole story, on the mushrooms that come with puforest."""
+"""``puforest demo``: a tour on the mushroom data that comes with puforest."""
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
-from puforest import PUExtraTreesClassifier
-from puforest._atomic_write import require_writable
 from puforest.cli import _options as o
-from puforest.cli import _quality
 from puforest.cli._app import command
-from puforest.cli._say import Say
-from puforest.cli._scoring import columns_in_order
-from puforest.cli.tables import atomic_write, open_writer, refuse_existing
-from puforest.cli.tables._arrow import arrow
-from puforest.prior import PriorEstimate, estimate_prior
+from puforest.cli._console import Console
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from puforest import PUExtraTreesClassifier
+    from puforest._named_table import NamedTable
+    from puforest.prior import PriorEstimate
 
 LABEL, TRUTH = "known_edible", "edible"
 KNOWN, NEW, MODEL, REPORT = "mushrooms.csv", "new-mushrooms.csv", "model.puf", "report.html"
@@ -28,118 +28,129 @@ KNOWN, NEW, MODEL, REPORT = "mushrooms.csv", "new-mushrooms.csv", "model.puf", "
 
 @dataclass(frozen=True)
 class Sample:
-    """PU data, with the truth that only the comparison gets to see."""
+    """PU data, and the true classes for comparison."""
 
-    X: NDArray[Any]
+    table: NamedTable
     labeled: NDArray[np.int64]
     truth: NDArray[np.int64]
 
 
-@command("puforest demo", "puforest demo somewhere --force")
+@command("puforest demo", "puforest demo my-directory --force")
 def demo(
-    say: Say,
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Where to write data, model and report.")
+    console: Console,
+    directory: Annotated[
+        Path,
+        typer.Argument(metavar="DIRECTORY", help="Directory for the data, model and report."),
     ] = Path("puforest-demo"),
     force: o.Force = False,
 ) -> dict[str, Any]:
-    """Show everything on 8124 mushrooms: 1000 are known to be edible, the others may be.
+    """Run a tour on a data set of mushrooms.
 
-    Estimates the prior, fits a forest, judges it without negatives beside the truth, names the
-    features that matter, and writes a report, with the data to try all commands on.
+    Estimates the class prior, trains a forest on 1000 mushrooms that are labeled as edible and 5093
+    that are unlabeled, evaluates it without labeled negatives next to the true quality, lists the
+    most important features, and writes a report and the data.
     """
+    from puforest._atomic_write import require_writable
+    from puforest.cli.tables._arrow import arrow
+    from puforest.cli.tables._write import refuse_existing
     from puforest.inspection import importances
+    from puforest.prior import estimate_prior
 
     started = time.perf_counter()
-    arrow()  # without it, better fail before the work than after
-    above = next(place for place in (folder, *folder.parents) if place.is_dir())
-    require_writable(above, folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    arrow()  # fail before the work if it is missing
+    above = next(place for place in (directory, *directory.parents) if place.is_dir())
+    require_writable(above, directory)
+    directory.mkdir(parents=True, exist_ok=True)
     for name in (KNOWN, NEW, MODEL, REPORT):
-        refuse_existing(folder / name, force=force)
-    known, new, names = mushrooms()
-    say.facts(
+        refuse_existing(directory / name, force=force)
+    known, new = mushrooms()
+    names = known.table.columns
+    console.facts(
         "Which mushrooms are edible?",
         {
-            "rows": f"{len(known.X):,}: {known.labeled.sum():,} known to be edible, "
-            f"{(1 - known.labeled).sum():,} not looked at",
+            "training": f"{len(known.table):,} rows: {known.labeled.sum():,} labeled as edible, "
+            f"{(1 - known.labeled).sum():,} unlabeled",
+            "held out": f"{len(new.table):,} rows for the evaluation",
             "features": f"{len(names)}, such as {names[0]}",
-            "kept aside": f"{len(new.X):,} rows to judge by",
         },
-        answer=True,
+        is_result=True,
     )
-    prior = estimate_prior(known.X, known.labeled, random_state=0)
-    say.facts(
-        "1. How many are edible?",
+    prior = estimate_prior(known.table.values, known.labeled, random_state=0)
+    console.facts(
+        "1. Estimate the class prior: how many unlabeled mushrooms are edible?",
         {"estimate": str(prior), "truth": f"{known.truth[known.labeled == 0].mean():.3f}"},
-        answer=True,
+        is_result=True,
     )
-    forest, seconds = fitted(known, names, prior.value)
-    say.facts(
-        "2. Learn",
-        {
-            "forest": f"{forest.n_estimators} trees in {seconds:.2f} s, from known edible ones and "
-            "rows nobody has looked at"
-        },
-        answer=True,
+    forest, seconds = fitted(known, prior.value)
+    console.facts(
+        "2. Train a forest",
+        {"forest": f"{forest.n_estimators} trees in {seconds:.2f} s"},
+        is_result=True,
     )
-    judged = judge(say, forest, new, prior)
-    matter = importances(forest).sorted(8)
-    show_importances(say, matter)
-    write_all(say, folder, known, new, names, forest, prior, force)
-    say.facts(
-        "5. Read on",
+    quality = evaluated(console, forest, new, prior)
+    important = importances(forest).sorted(8)
+    show_importances(console, important)
+    write_all(console, directory, known, new, forest, prior, force)
+    scored = shlex.join(["puforest", "predict", str(directory / MODEL), str(directory / NEW)])
+    console.facts(
+        "5. Next steps",
         {
-            "report": f"{folder / REPORT}",
-            "try": f"puforest predict {folder / MODEL} {folder / NEW} -o scored.csv",
-            "took": f"{time.perf_counter() - started:.0f} s",
+            "read": f"{directory / REPORT}",
+            "run": f"{scored} -o scored.csv",
+            "time": f"{time.perf_counter() - started:.0f} s",
         },
-        answer=True,
+        is_result=True,
     )
     return {
-        "folder": str(folder),
+        "directory": str(directory),
         "files": [KNOWN, NEW, MODEL, REPORT],
         "prior": prior.value,
         "prior_interval": prior.interval,
-        **judged,
-        "importances": {name: mean for name, mean, _ in matter},
+        **quality,
+        "importances": {name: mean for name, mean, _ in important},
     }
 
 
-def mushrooms() -> tuple[Sample, Sample, list[str]]:
-    """Rows to learn from, rows to judge by, and the names of the features."""
+def mushrooms() -> tuple[Sample, Sample]:
+    """Return rows for training and for evaluation."""
+    import numpy as np
+
     from puforest.datasets import load_mushrooms
 
     data = cast(Any, load_mushrooms())
     test = np.random.default_rng(0).permutation(len(data.data)) < len(data.data) // 4
-    known = hidden(data.data[~test], data.target[~test], 1000)
-    return known, hidden(data.data[test], data.target[test], 300), list(data.feature_names)
+    names = list(data.feature_names)
+    known = pu_sample(data.data[~test], data.target[~test], names, 1000)
+    return known, pu_sample(data.data[test], data.target[test], names, 300)
 
 
-def hidden(X: NDArray[Any], y: NDArray[np.int64], n_labeled: int) -> Sample:
-    """Rows of which some edible ones are known, drawn apart from the others."""
+def pu_sample(X: NDArray[Any], y: NDArray[np.int64], names: list[str], n_labeled: int) -> Sample:
+    """Turn classified rows into case-control PU data."""
+    from puforest._named_table import NamedTable
     from puforest.datasets import make_pu
 
     prior = float(y.mean())
     X_pu, labeled, index = make_pu(
         X, y, n_labeled=n_labeled, prior=prior, return_index=True, random_state=0
     )
-    return Sample(X_pu, labeled, y[index])
+    return Sample(NamedTable(X_pu, names), labeled, y[index])
 
 
-def fitted(known: Sample, names: list[str], prior: float) -> tuple[PUExtraTreesClassifier, float]:
-    """A forest, and the seconds it took."""
+def fitted(known: Sample, prior: float) -> tuple[PUExtraTreesClassifier, float]:
+    """Train a forest; also return the seconds it took."""
+    from puforest import PUExtraTreesClassifier
+
     started = time.perf_counter()
-    table = arrow().table(list(known.X.T.copy()), names=names)
     forest = PUExtraTreesClassifier(prior, n_jobs=-1, random_state=0)
-    forest.fit(table, known.labeled)
+    forest.fit(known.table, known.labeled)
     return forest, time.perf_counter() - started
 
 
-def judge(say: Say, forest: Any, new: Sample, prior: PriorEstimate) -> dict[str, Any]:
-    """Quality without negatives, beside the truth about the unlabeled rows."""
-    with columns_in_order():
-        score = forest.predict_proba(new.X)[:, 1]
+def evaluated(console: Console, forest: Any, new: Sample, prior: PriorEstimate) -> dict[str, Any]:
+    """Estimate the quality without labeled negatives, next to the truth for unlabeled rows."""
+    from puforest.cli import _quality
+
+    score = forest.predict_proba(new.table)[:, 1]
     report = _quality.quality(
         new.labeled,
         score,
@@ -149,38 +160,37 @@ def judge(say: Say, forest: Any, new: Sample, prior: PriorEstimate) -> dict[str,
     )
     population = new.labeled == 0
     truth = _quality.true_quality(new.truth[population], score[population])
-    title = "3. How good is it, without a known negative?"
-    _quality.show_quality(say, title, report, truth)
+    title = "3. Evaluate it on held-out rows, without labeled negatives"
+    _quality.show_quality(console, title, report, truth)
     return {**_quality.as_json(report), "truth": truth}
 
 
-def show_importances(say: Say, matter: list[tuple[str, float, float]]) -> None:
-    """A bar for each feature."""
-    most = matter[0][1]
-    rows = [[name, f"{mean:.3f}", "█" * round(30 * mean / most)] for name, mean, _ in matter]
-    say.rows("4. What tells them apart?", ["feature", "risk reduction", ""], rows)
+def show_importances(console: Console, important: list[tuple[str, float, float]]) -> None:
+    """Print a bar for each feature."""
+    most = important[0][1]
+    rows = [[name, f"{mean:.3f}", "█" * round(30 * mean / most)] for name, mean, _ in important]
+    console.rows("4. Most important features", ["feature", "risk reduction", ""], rows)
 
 
 def write_all(
-    say: Say,
-    folder: Path,
+    console: Console,
+    directory: Path,
     known: Sample,
     new: Sample,
-    names: list[str],
     forest: Any,
     prior: PriorEstimate,
     force: bool,
 ) -> None:
-    """Data, model and report."""
+    """Write data, model and report."""
     from puforest.report import write_report
 
-    write_data(folder, known, new, names, force)
-    forest.save(folder / MODEL)
-    with say.progress("Writing the report"):
+    write_data(directory, known, new, force=force)
+    forest.save(directory / MODEL)
+    with console.progress("Writing the report"):
         write_report(
             forest,
-            folder / REPORT,
-            arrow().table(list(new.X.T.copy()), names=names),
+            directory / REPORT,
+            new.table,
             new.labeled,
             held_out=True,
             prior_estimate=prior,
@@ -191,20 +201,23 @@ def write_all(
         )
 
 
-def write_data(folder: Path, known: Sample, new: Sample, names: list[str], force: bool) -> None:
-    """The tables; the truth goes only with the new rows, to be compared with."""
-    write_csv(folder / KNOWN, {LABEL: known.labeled}, known.X, names, force)
-    write_csv(folder / NEW, {LABEL: new.labeled, TRUTH: new.truth}, new.X, names, force)
+def write_data(directory: Path, known: Sample, new: Sample, *, force: bool) -> None:
+    """Write the tables; only the new rows come with the true classes."""
+    write_csv(directory / KNOWN, {LABEL: known.labeled}, known.table, force)
+    write_csv(directory / NEW, {LABEL: new.labeled, TRUTH: new.truth}, new.table, force)
 
 
-def write_csv(
-    path: Path, known: dict[str, NDArray[Any]], X: NDArray[Any], names: list[str], force: bool
-) -> None:
-    """A number for each row, what is known about it, and the features."""
-    features = dict(zip(names, X.T.astype(np.int8), strict=True))
-    table = arrow().table({"id": np.arange(len(X)), **known, **features})
+def write_csv(path: Path, labels: dict[str, NDArray[Any]], table: NamedTable, force: bool) -> None:
+    """Write row numbers, labels and features."""
+    import numpy as np
+
+    from puforest.cli.tables._arrow import arrow
+    from puforest.cli.tables._write import atomic_output, open_writer
+
+    features = dict(zip(table.columns, table.values.T.astype(np.int8), strict=True))
+    rows = arrow().table({"id": np.arange(len(table)), **labels, **features})
     with (
-        atomic_write(path, force=force) as part,
-        open_writer(part, ".csv", table.schema) as writer,
+        atomic_output(path, force=force) as part,
+        open_writer(part, ".csv", rows.schema) as writer,
     ):
-        writer.write_table(table)
+        writer.write_table(rows)

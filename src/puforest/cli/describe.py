@@ -1,4 +1,4 @@
-"""``puforest describe``: what a model is."""
+"""``puforest describe``: summarize a model."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ import typer
 
 from puforest.cli import _options as o
 from puforest.cli._app import command
-from puforest.cli._say import Say
+from puforest.cli._console import Console
 
 
 @command("puforest describe model.puf", "puforest describe model.puf --json")
 def describe(
-    say: Say,
+    console: Console,
     model: o.ModelFile,
-    top: Annotated[int, typer.Option("--top", min=0, help="How many features to list.")] = 10,
+    top: Annotated[int, typer.Option("--top", min=0, help="Number of features to list.")] = 10,
 ) -> dict[str, Any]:
-    """Tell what a model is, what it learned from, and which features matter most.
+    """Summarize a model.
 
-    Loading a model runs no code, so models of others can be looked at safely.
+    Lists its training data, parameters and most important features. Loading a model file executes
+    no code, so files from untrusted sources are safe to describe.
     """
     from puforest.inspection import importances
 
     fitted = o.load(model)
     trees = getattr(fitted, "estimator_", fitted)
-    say.text(fitted.describe())
+    console.text(fitted.describe())
     listed = importances(trees, top=top).sorted() if top else []
     if listed:
-        say.text("")
-        say.rows(
-            "Features by risk reduction",
-            ["feature", "importance", "spread over trees"],
+        console.text("")
+        console.rows(
+            "Feature importances",
+            ["feature", "risk reduction", "std over trees"],
             [[name, f"{mean:.4f}", f"{std:.4f}"] for name, mean, std in listed],
         )
     estimate = getattr(trees, "prior_estimate_", None)

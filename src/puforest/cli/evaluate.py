@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
-from puforest._unwrap import fitted_trees, known_scenario
 from puforest.cli import _options as o
-from puforest.cli import _quality
 from puforest.cli._app import command
-from puforest.cli._say import Say
-from puforest.cli._scoring import match_columns, scored_batches, tell_columns
-from puforest.cli.tables import label_column, read_labels, true_classes
-from puforest.cli.tables._arrow import arrow
-from puforest.metrics import ClassificationReport
+from puforest.cli._console import Console
+
+if TYPE_CHECKING:
+    from puforest.metrics import ClassificationReport
 
 
 @command(
     "puforest evaluate model.puf later.csv --label known_fraud",
 )
 def evaluate(
-    say: Say,
-    reading: o.Reading,
+    say: Console,
     model: o.ModelFile,
     data: o.Data,
     label: o.Label = None,
@@ -52,6 +47,8 @@ def evaluate(
         ),
     ] = None,
     threads: o.Threads = None,
+    *,
+    reading: o.Reading,
 ) -> dict[str, Any]:
     """Estimate the quality of a model from held-out positive and unlabeled rows.
 
@@ -59,16 +56,25 @@ def evaluate(
     cross-validates the model. Precision, recall and the other metrics follow from the class prior
     and the fractions of labeled rows and of all rows that are predicted positive.
     """
+    import numpy as np
+
+    from puforest._unwrap import known_scenario
+    from puforest.cli import _quality
+    from puforest.cli._scoring import match_columns, report_columns, scored_batches
+    from puforest.cli.tables._arrow import arrow
+    from puforest.cli.tables._labels import read_labels, true_classes
+    from puforest.cli.tables._pu_table import label_column
+
     forest = o.load_for(model, threads)
     source = reading.open(data)
     name = label_column(source, label)
     others = [name] if truth is None else [name, truth]
     if truth is not None:
-        source.require([truth], "--truth")
+        source.require_columns([truth], "--truth")
         if truth == name:
             raise ValueError(f"--truth {truth}: this is the label column, not the true classes")
     columns = match_columns(forest, source, others)
-    tell_columns(say, columns, source.path)
+    report_columns(say, columns, source.path)
     scores, kept = [], []
     with say.progress(f"Scoring {source.path.name}") as done:
         for scored in scored_batches(forest, source, columns, others, None):
@@ -125,8 +131,11 @@ def evaluate(
     }
 
 
-def warn_of_training_rows(say: Say, forest: Any, report: ClassificationReport) -> None:
+def warn_of_training_rows(say: Console, forest: Any, report: ClassificationReport) -> None:
     """Warn of training rows, recognized by their number or by estimates that are too good."""
+    from puforest._unwrap import fitted_trees
+    from puforest.cli import _quality
+
     rows = (report.n_labeled, report.n_unlabeled)
     record = fitted_trees(forest)._record
     if rows == (record.n_labeled, record.n_unlabeled):

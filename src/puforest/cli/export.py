@@ -1,4 +1,4 @@
-"""``puforest export``: a model for other programs."""
+"""``puforest export``: write a model in another format."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import typer
 
 from puforest.cli import _options as o
 from puforest.cli._app import command
-from puforest.cli._say import Say
-from puforest.cli.tables import atomic_write, refuse_existing
-from puforest.export import dot_lines, text_lines, to_onnx, to_treelite
+from puforest.cli._console import Console
 
-ONE_TREE = "Text and dot"
+ONE_TREE = "Text and DOT"
 
 
 @command(
@@ -23,40 +21,41 @@ ONE_TREE = "Text and dot"
     "puforest export model.puf --to dot --max-depth 3 -o tree.dot",
 )
 def export(
-    say: Say,
+    console: Console,
     model: o.ModelFile,
     to: Annotated[
         Literal["onnx", "treelite", "text", "dot"],
-        typer.Option("--to", help="onnx or treelite: the whole model. text or dot: one tree."),
+        typer.Option("--to", help="Format. onnx, treelite: the whole model. text, dot: one tree."),
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", help="Where to write it; text and dot are printed without it."
-        ),
+        typer.Option("--output", "-o", help="File to write; without it, text and DOT are printed."),
     ] = None,
     tree: Annotated[
         int | None,
-        typer.Option("--tree", min=0, help="Which tree; the first is 0.", rich_help_panel=ONE_TREE),
+        typer.Option("--tree", min=0, help="Index of the tree, from 0.", rich_help_panel=ONE_TREE),
     ] = None,
     max_depth: Annotated[
         int | None,
         typer.Option(
-            "--max-depth", min=0, help="Stop after so many splits.", rich_help_panel=ONE_TREE
+            "--max-depth", min=0, help="Maximum depth to export.", rich_help_panel=ONE_TREE
         ),
     ] = None,
     force: o.Force = False,
 ) -> dict[str, Any]:
-    """Write a model for other programs, or one of its trees for people.
+    """Export a model, or one of its trees.
 
-    ONNX runs without Python, treelite compiles forests; pip install 'puforest[export]' brings what
-    they need. Text and dot, the language of Graphviz, show a single tree.
+    Models are exported to ONNX or treelite, which requires pip install 'puforest[export]'. Trees
+    are exported as text or DOT, the language of Graphviz.
     """
+    from puforest.cli.tables._write import atomic_output, refuse_existing
+    from puforest.export import dot_lines, text_lines, to_onnx, to_treelite
+
     if to in ("onnx", "treelite"):
         if output is None:
-            raise ValueError(f"--to {to} writes a binary file: name it by -o")
+            raise ValueError(f"--to {to} writes a binary file: name it with -o")
         if tree is not None or max_depth is not None:
-            raise ValueError(f"--to {to} exports all trees: --tree and --max-depth are for text")
+            raise ValueError(f"--to {to} exports all trees: remove --tree and --max-depth")
     if output is not None:
         refuse_existing(output, force=force)
     fitted = o.load(model)
@@ -67,19 +66,19 @@ def export(
     text = None
     if output is None:
         text = "\n".join(lines())
-        say.text(text)
+        console.text(text)
     else:
-        with atomic_write(output, force=force) as part:
+        with atomic_output(output, force=force) as part:
             if to == "onnx":
                 to_onnx(fitted, part)
             elif to == "treelite":
-                # Its own way to a file reports a full disk without saying so.
+                # Treelite does not report a full disk when it writes a file itself.
                 part.write_bytes(to_treelite(fitted).serialize_bytes())
             else:
                 with part.open("w", encoding="utf-8", newline="\n") as file:
                     file.writelines(f"{line}\n" for line in lines())
     if output is not None:
-        say.info(f"{model} as {to}: {output}")
+        console.info(f"Exported {model} to {output} ({to})")
     return {
         "model": str(model),
         "to": to,

@@ -1,32 +1,34 @@
-"""``puforest fit``: learn from a table, and say how good it is."""
+"""``puforest fit``: train a model and estimate its quality."""
 
 from __future__ import annotations
 
+import shlex
 import time
 import warnings
-from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-import numpy as np
 import typer
-from sklearn.base import clone
 
-from puforest import PUExtraTreesClassifier, PURandomForestClassifier
-from puforest._cross_fitting import cross_fitted_scores
-from puforest._progress import progress_shown_by
 from puforest.cli import _options as o
-from puforest.cli import _quality, _understood
 from puforest.cli._app import command
-from puforest.cli._say import Say
-from puforest.cli.tables import PUTable, read_pu, refuse_existing
-from puforest.prior import PriorEstimatedWarning
-from puforest.risk import LOSSES
+from puforest.cli._console import Console
 
-# Typer takes literals only where they are written out.
-Loss = Enum("Loss", {name: name for name in LOSSES}, type=str)  # type: ignore[misc]
+if TYPE_CHECKING:
+    from puforest.cli.tables._pu_table import PUTable
 
-MODELS = {"extra-trees": PUExtraTreesClassifier, "random-forest": PURandomForestClassifier}
+# The losses of `puforest.risk`, which imports NumPy.
+Loss = Literal[
+    "quadratic",
+    "logistic",
+    "savage",
+    "sigmoid",
+    "zero-one",
+    "ramp",
+    "hinge",
+    "double-hinge",
+    "exponential",
+]
 
 
 @command(
@@ -35,65 +37,70 @@ MODELS = {"extra-trees": PUExtraTreesClassifier, "random-forest": PURandomForest
     "puforest fit payments.csv --label known_fraud --scenario single-training-set -o model.puf",
 )
 def fit(
-    say: Say,
-    reading: o.Reading,
+    console: Console,
     data: o.Data,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write the model, such as model.puf.")
+        Path, typer.Option("--output", "-o", help="Model file to write, such as model.puf.")
     ],
-    label: o.Label = None,
-    positive: o.Positive = None,
-    features: o.Features = None,
-    drop: o.Drop = None,
+    columns: o.TrainingColumns,
     prior: Annotated[
         float | None,
         typer.Option(
             "--prior",
             callback=o.between_0_and_1,
-            help="Share of positives in the population, between 0 and 1; estimated if not given.",
-            rich_help_panel=o.LEARNING,
+            help="Class prior: the fraction of positives in the population, between 0 and 1. "
+            "Estimated by default.",
+            rich_help_panel=o.TRAINING,
         ),
     ] = None,
     scenario: o.ScenarioOption = "case-control",
     model: Annotated[
         Literal["extra-trees", "random-forest"],
-        typer.Option("--model", help="Kind of forest.", rich_help_panel=o.LEARNING),
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="Type of forest: extra-trees or random-forest.",
+            rich_help_panel=o.TRAINING,
+        ),
     ] = "extra-trees",
     trees: Annotated[
-        int, typer.Option("--trees", min=1, help="Number of trees.", rich_help_panel=o.LEARNING)
+        int, typer.Option("--trees", min=1, help="Number of trees.", rich_help_panel=o.TRAINING)
     ] = 100,
     risk: Annotated[
         Literal["nnpu", "upu"],
-        typer.Option("--risk", help="Risk to minimize.", rich_help_panel=o.LEARNING),
+        typer.Option("--risk", help="Risk estimator to minimize.", rich_help_panel=o.TRAINING),
     ] = "nnpu",
     loss: Annotated[
         Loss,
         typer.Option(
             "--loss",
             metavar="NAME",
-            help=f"Loss within the risk: {', '.join(LOSSES)}.",
-            rich_help_panel=o.LEARNING,
+            help=f"Loss function of the risk: {', '.join(get_args(Loss))}.",
+            rich_help_panel=o.TRAINING,
         ),
-    ] = Loss["quadratic"],
+    ] = "quadratic",
     voting: Annotated[
         Literal["hard", "soft"],
         typer.Option(
             "--voting",
-            help="hard: scores are shares of trees. soft: means of what leaves say; best with "
-            "--min-samples-leaf.",
-            rich_help_panel=o.LEARNING,
+            help="hard: the score is the fraction of trees that vote positive. soft: it is the "
+            "mean leaf value; use it with --min-samples-leaf.",
+            rich_help_panel=o.TRAINING,
         ),
     ] = "hard",
     max_depth: Annotated[
         int | None,
         typer.Option(
-            "--max-depth", min=1, help="Deepest level of a tree.", rich_help_panel=o.LEARNING
+            "--max-depth", min=1, help="Maximum depth of a tree.", rich_help_panel=o.TRAINING
         ),
     ] = None,
     min_samples_leaf: Annotated[
         int,
         typer.Option(
-            "--min-samples-leaf", min=1, help="Fewest rows of a leaf.", rich_help_panel=o.LEARNING
+            "--min-samples-leaf",
+            min=1,
+            help="Minimum number of rows in a leaf.",
+            rich_help_panel=o.TRAINING,
         ),
     ] = 1,
     folds: Annotated[
@@ -101,43 +108,51 @@ def fit(
         typer.Option(
             "--folds",
             min=2,
-            help="Folds to estimate the quality with: each is scored by a forest of the others.",
-            rich_help_panel=o.LEARNING,
+            help="Number of cross-validation folds to estimate the quality.",
+            rich_help_panel=o.TRAINING,
         ),
     ] = 5,
     no_quality: Annotated[
         bool,
         typer.Option(
             "--no-quality",
-            help="Do not estimate the quality, which takes as long as --folds more fits.",
-            rich_help_panel=o.LEARNING,
+            help="Skip the quality estimate, which fits one more forest per fold.",
+            rich_help_panel=o.TRAINING,
         ),
     ] = False,
     seed: o.Seed = 0,
     threads: o.Threads = None,
     force: o.Force = False,
+    *,
+    reading: o.Reading,
 ) -> dict[str, Any]:
-    """Learn which unlabeled rows are positive, and write a model.
+    """Train a forest on labeled and unlabeled rows.
 
-    Tells what it understood of the file, estimates the prior (the share of positives) unless
-    you give it, grows the forest, and estimates its quality without a single known negative, on
-    rows that each forest has not seen.
+    Prints a summary of the data, estimates the class prior unless it is given, trains the forest,
+    writes it to a file, and estimates its quality by cross-validation, without labeled negatives.
 
-    Columns that hold no numbers are left out, and named.
+    Columns that are not numeric are listed and left out.
     """
+    import puforest
+    from puforest.cli import _quality
+    from puforest.cli._summary import print_summary, summary_json
+    from puforest.cli.tables._write import refuse_existing
+
     started = time.perf_counter()
     refuse_existing(output, force=force)
     source = reading.open(data)
-    table = read_pu(
-        source, label=label, positive=positive, features=features or [], drop=drop or []
-    )
-    say.detail(f"read in {time.perf_counter() - started:.2f} s")
-    _understood.tell(say, source, table, scenario)
-    forest = MODELS[model](
+    table = columns.read(source)
+    console.detail(f"read in {time.perf_counter() - started:.2f} s")
+    print_summary(console, source, table, scenario)
+    models = {
+        "extra-trees": puforest.PUExtraTreesClassifier,
+        "random-forest": puforest.PURandomForestClassifier,
+    }
+    forest = models[model](
         prior,
         scenario=scenario,
         risk=risk,
-        loss=loss.value,
+        loss=loss,
         voting=voting,
         n_estimators=trees,
         max_depth=max_depth,
@@ -146,34 +161,35 @@ def fit(
         random_state=seed,
     )
     splits = [] if no_quality else _quality.folds(table.X, table.labeled, folds, seed)
-    grow(say, forest, table)
+    train(console, forest, table)
     known = prior_facts(forest)
-    say.facts("The forest", {"prior": known["text"], "trees": describe_trees(forest)})
-    # Before its quality is estimated: what happens to the estimate does not cost the model.
+    console.facts("Forest", {"prior": known["text"], "trees": describe_trees(forest)})
+    # Saved before the quality is estimated, so that an interruption does not lose the model.
     refuse_existing(output, force=force)
     forest.save(output)
-    say.info(f"The model is in {output}. Next: puforest predict {output} NEW_ROWS -o SCORED")
-    result = {"model": str(output), **_understood.as_json(source, table, scenario)}
+    quoted = shlex.quote(str(output))
+    console.info(f"Model written to {output}")
+    console.info(f"Next: puforest predict {quoted} NEW.csv -o SCORED.csv")
+    result = {"model": str(output), **summary_json(source, table, scenario)}
     result |= {"prior": known["value"], "prior_interval": known["interval"], "quality": None}
     if splits:
-        result["quality"] = estimate_quality(say, forest, table, splits)
-    say.detail(f"done in {time.perf_counter() - started:.2f} s")
+        result["quality"] = estimate_quality(console, forest, table, splits)
+    console.detail(f"finished in {time.perf_counter() - started:.2f} s")
     return result
 
 
-def grow(say: Say, forest: Any, table: PUTable) -> None:
-    """Fit the forest with a progress bar, and have it know its features by name."""
-    what = "Growing trees" if forest.prior else "Estimating the prior, growing trees"
-    with say.progress(what) as done, progress_shown_by(done), warnings.catch_warnings():
-        # The prior is shown with the forest.
-        warnings.simplefilter("ignore", PriorEstimatedWarning)
-        forest.set_params(verbose=1).fit(table.X, table.labeled)
-    forest.set_params(verbose=0)
-    forest.feature_names_in_ = np.array(table.names, dtype=object)
+def train(console: Console, forest: Any, table: PUTable) -> None:
+    """Fit the forest with a progress bar."""
+    from puforest.prior import PriorEstimatedWarning
+
+    what = "Training" if forest.prior else "Estimating the prior and training"
+    with console.progress(what) as done, warnings.catch_warnings():
+        warnings.simplefilter("ignore", PriorEstimatedWarning)  # printed with the forest
+        forest.fit(table.named, table.labeled, progress=done)
 
 
 def prior_facts(forest: Any) -> dict[str, Any]:
-    """The prior of a forest, as numbers and in words."""
+    """Return the class prior of a forest, its interval and a description."""
     estimate = getattr(forest, "prior_estimate_", None)
     if estimate is None:
         return {"value": forest.prior_, "interval": None, "text": f"{forest.prior_:.3g}, as given"}
@@ -187,16 +203,21 @@ def prior_facts(forest: Any) -> dict[str, Any]:
 
 
 def describe_trees(forest: Any) -> str:
-    """Number and size of the trees."""
+    """Describe the number and size of the trees."""
     leaves = [tree.get_n_leaves() for tree in forest.estimators_]
     return f"{len(leaves):,} with {sum(leaves) / len(leaves):,.0f} leaves on average"
 
 
-def estimate_quality(say: Say, forest: Any, table: PUTable, splits: Any) -> dict[str, Any]:
-    """PU metrics of forests like this one on rows they have not seen."""
+def estimate_quality(console: Console, forest: Any, table: PUTable, splits: Any) -> dict[str, Any]:
+    """Estimate PU metrics by cross-validation with forests of the same parameters."""
+    from sklearn.base import clone
+
+    from puforest._cross_fitting import cross_fitted_scores
+    from puforest.cli import _quality
+
     known = prior_facts(forest)
     like = clone(forest).set_params(prior=forest.prior_)
-    with say.progress(f"Estimating its quality, {len(splits)} folds") as done:
+    with console.progress(f"Estimating the quality, {len(splits)} folds") as done:
         score = cross_fitted_scores(
             lambda train: clone(like).fit(table.X[train], table.labeled[train]),
             table.X,
@@ -210,6 +231,6 @@ def estimate_quality(say: Say, forest: Any, table: PUTable, splits: Any) -> dict
         prior_interval=known["interval"],
         scenario=forest.scenario,
     )
-    title = f"Quality, estimated without negatives ({len(splits)} folds)"
-    _quality.show_quality(say, title, report)
+    title = f"Quality, estimated without labeled negatives ({len(splits)} folds)"
+    _quality.show_quality(console, title, report)
     return _quality.as_json(report)

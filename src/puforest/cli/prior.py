@@ -1,4 +1,4 @@
-"""``puforest prior``: the share of positives."""
+"""``puforest prior``: estimate the class prior."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from puforest.cli import _options as o
-from puforest.cli import _understood
 from puforest.cli._app import command
-from puforest.cli._say import Say
-from puforest.cli.tables import read_pu
-from puforest.prior import estimate_prior
-from puforest.prior._estimate import METHODS
+from puforest.cli._console import Console
 
-# Typer takes lists of enumerations, not of literals.
+# The methods of `estimate_prior`, which imports scikit-learn. An enumeration, because Typer does
+# not support lists of literals.
+METHODS = ("bbe", "dedpul", "tice", "elkan-noto", "km2")
 Method = Enum("Method", {name: name for name in METHODS}, type=str)  # type: ignore[misc]
 
 
@@ -24,46 +22,51 @@ Method = Enum("Method", {name: name for name in METHODS}, type=str)  # type: ign
     "puforest prior payments.csv --label known_fraud --method bbe --method dedpul",
 )
 def prior(
-    say: Say,
-    reading: o.Reading,
+    console: Console,
     data: o.Data,
-    label: o.Label = None,
-    positive: o.Positive = None,
-    features: o.Features = None,
-    drop: o.Drop = None,
+    columns: o.TrainingColumns,
     method: Annotated[
         list[Method] | None,
         typer.Option(
             "--method",
-            help="How to estimate it; repeat it for a second opinion. bbe if not given.",
-            rich_help_panel=o.LEARNING,
+            help="Method; repeat the option to compare several. By default, bbe.",
+            rich_help_panel=o.TRAINING,
         ),
     ] = None,
     scenario: o.ScenarioOption = "case-control",
     seed: o.Seed = 0,
+    threads: o.Threads = None,
+    *,
+    reading: o.Reading,
 ) -> dict[str, Any]:
-    """Estimate the share of positives in the population, with an interval.
+    """Estimate the class prior, with an interval.
 
-    Where two methods that work differently agree, believe them. Where they do not, take the
-    larger for a bound.
+    The class prior is the fraction of positives in the population. If two different methods agree,
+    trust the estimate. If they disagree, take the larger one as an upper bound.
     """
+    from puforest.cli._summary import print_summary, summary_json
+    from puforest.prior import estimate_prior
+
     source = reading.open(data)
-    table = read_pu(
-        source, label=label, positive=positive, features=features or [], drop=drop or []
-    )
-    _understood.tell(say, source, table, scenario)
-    found = {}
-    methods = list(dict.fromkeys(m.value for m in method or [])) or ["bbe"]
-    with say.progress("Estimating the prior") as done:
-        for i, name in enumerate(methods):
-            found[name] = estimate_prior(
-                table.X, table.labeled, method=name, scenario=scenario, random_state=seed
+    table = columns.read(source)
+    print_summary(console, source, table, scenario)
+    estimates = {}
+    names = list(dict.fromkeys(m.value for m in method or [])) or ["bbe"]
+    with console.progress("Estimating the prior") as done:
+        for i, name in enumerate(names):
+            estimates[name] = estimate_prior(
+                table.X,
+                table.labeled,
+                method=name,
+                scenario=scenario,
+                random_state=seed,
+                n_jobs=o.n_jobs(threads),
             )
-            done((i + 1) / len(methods))
-    level = next(iter(found.values())).confidence
-    say.rows(
-        "Share of positives in the population",
-        ["method", "prior", f"{100 * level:g}% interval", "positives with a label"],
+            done((i + 1) / len(names))
+    level = next(iter(estimates.values())).confidence
+    console.rows(
+        "Class prior",
+        ["method", "prior", f"{100 * level:g}% interval", "labeled fraction of positives"],
         [
             [
                 name,
@@ -71,11 +74,11 @@ def prior(
                 f"{e.interval[0]:.3f} to {e.interval[1]:.3f}",
                 o.percent(e.label_frequency),
             ]
-            for name, e in found.items()
+            for name, e in estimates.items()
         ],
     )
     return {
-        **_understood.as_json(source, table, scenario),
+        **summary_json(source, table, scenario),
         "estimates": {
             name: {
                 "value": e.value,
@@ -84,6 +87,6 @@ def prior(
                 "label_frequency": e.label_frequency,
                 "unlabeled_prior": e.unlabeled_prior,
             }
-            for name, e in found.items()
+            for name, e in estimates.items()
         },
     }

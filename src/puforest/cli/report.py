@@ -1,4 +1,4 @@
-"""``puforest report``: one page about a model."""
+"""``puforest report``: write an HTML report on a model."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from puforest._unwrap import known_scenario
 from puforest.cli import _options as o
-from puforest.cli import _understood
 from puforest.cli._app import command
-from puforest.cli._say import Say
-from puforest.cli._scoring import columns_in_order, match_columns, with_zeros
-from puforest.cli.tables import read_pu, refuse_existing
+from puforest.cli._console import Console
 
 
 @command(
@@ -21,16 +17,15 @@ from puforest.cli.tables import read_pu, refuse_existing
     "puforest report model.puf -o report.html",
 )
 def report(
-    say: Say,
-    reading: o.Reading,
+    console: Console,
     model: o.ModelFile,
     data: Annotated[
         Path | None,
         typer.Argument(
-            metavar="DATA", help="Table of labeled and unlabeled rows to judge the model by."
+            metavar="DATA", help="Table of labeled and unlabeled rows to evaluate the model on."
         ),
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path(
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path(
         "report.html"
     ),
     label: o.Label = None,
@@ -39,24 +34,32 @@ def report(
         bool,
         typer.Option(
             "--held-out",
-            help="The model has not seen these rows. Without it they are judged by forests of "
-            "the same kind, fitted to folds.",
+            help="The model was not trained on these rows. Without this option, they are scored "
+            "by cross-validation.",
         ),
     ] = False,
     folds: Annotated[
         int | None,
-        typer.Option("--folds", min=2, help="Number of these folds; 5 if not given."),
+        typer.Option("--folds", min=2, help="Number of cross-validation folds; by default, 5."),
     ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
+    title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
     seed: o.Seed = 0,
     threads: o.Threads = None,
     force: o.Force = False,
+    *,
+    reading: o.Reading,
 ) -> dict[str, Any]:
-    """Write one HTML page about a model that needs nothing else to be read.
+    """Write a self-contained HTML report on a model.
 
-    With data it tells how good the model is without a known negative, how much hangs on the prior,
-    and which features matter; without, what the model knows by itself.
+    With data, it shows the quality of the model, estimated without labeled negatives, the
+    sensitivity to the prior, and the most important features. Without data, it describes the model
+    only.
     """
+    from puforest._unwrap import known_scenario
+    from puforest.cli._scoring import match_columns, model_table
+    from puforest.cli._summary import print_summary
+    from puforest.cli.tables._pu_table import read_pu
+    from puforest.cli.tables._write import refuse_existing
     from puforest.report import write_report
 
     refuse_existing(output, force=force)
@@ -66,25 +69,24 @@ def report(
         source = reading.open(data)
         columns = match_columns(fitted, source, [label] if label else [])
         table = read_pu(source, label=label, positive=positive, features=columns.features, drop=[])
-        _understood.tell(say, source, table, str(known_scenario(fitted)))
+        print_summary(console, source, table, str(known_scenario(fitted)))
         places = {name: i for i, name in enumerate(table.names)}
-        X = table.X[:, [places[name] for name in columns.features]]
-        X = with_zeros(X, fitted, columns)
+        X = model_table(table.X[:, [places[name] for name in columns.features]], columns)
         y = table.labeled
     else:
-        about_data = {
+        data_options = {
             "--label": label,
             "--positive": positive,
             "--held-out": held_out,
             "--folds": folds,
         }
-        given = [option for option, value in about_data.items() if value] + reading.given()
+        given = [option for option, value in data_options.items() if value] + reading.given()
         if given:
             raise ValueError(
-                f"without DATA there is no use for {', '.join(given)}: name the file after the "
-                "model"
+                f"{', '.join(given)} requires DATA: name the file after the model, as in puforest "
+                "report MODEL DATA"
             )
-    with say.progress("Writing the report") as done, columns_in_order():
+    with console.progress("Writing the report") as done:
         write_report(
             fitted,
             output,
@@ -98,5 +100,5 @@ def report(
             random_state=seed,
         )
         done(1.0)
-    say.info(f"The report is in {output}")
+    console.info(f"Report written to {output}")
     return {"model": str(model), "data": None if data is None else str(data), "report": str(output)}

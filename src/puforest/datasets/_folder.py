@@ -26,5 +26,5 @@ def data_folder(data_home: DataHome = None) -> Path:
 
 def import_pooch(otherwise: str) -> Any:
     """Import pooch, or raise an error that tells how to install it or do without it."""
-    purpose = "downloads and their cache folder need pooch"
+    purpose = "downloading data sets"
     return optional_import("pooch", extra="datasets", purpose=purpose, otherwise=otherwise)

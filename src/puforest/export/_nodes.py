@@ -10,8 +10,8 @@ import numpy as np
 
 from puforest import _validation as check
 from puforest._base import PUClassifier
-from puforest._describe import printable
 from puforest._model import LEAF
+from puforest._printable import printable
 from puforest.export._trees import single_tree
 from puforest.risk import posterior
 

@@ -89,7 +89,7 @@ def to_onnx(
     >>> label
     array(['unknown', 'yes'], dtype=object)
     """
-    onnx = optional_import("onnx", extra="export", purpose="to_onnx needs onnx")
+    onnx = optional_import("onnx", extra="export", purpose="to_onnx")
     calibrator = None
     estimator = model
     if isinstance(model, PUCalibratedClassifier):

@@ -41,9 +41,7 @@ def to_treelite(model: Any) -> treelite.Model:
     >>> bool((probability.ravel() == forest.predict_proba(X)[:, 1]).all())
     True
     """
-    builders = optional_import(
-        "treelite.model_builder", extra="export", purpose="to_treelite needs treelite"
-    )
+    builders = optional_import("treelite.model_builder", extra="export", purpose="to_treelite")
     estimator = fitted(model, "to_treelite")
     forest = estimator._forest
     n = forest.n_trees

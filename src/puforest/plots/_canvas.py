@@ -18,7 +18,7 @@ QUIET = "#8a8f98"
 def axes(ax: Axes | None, *, title: str, xlabel: str, ylabel: str) -> Axes:
     """Set labels and a light grid on the given axes, or on new ones."""
     if ax is None:
-        plt = optional_import("matplotlib.pyplot", extra="plot", purpose="plots require Matplotlib")
+        plt = optional_import("matplotlib.pyplot", extra="plot", purpose="plotting")
         _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     ax.grid(alpha=0.25)

@@ -10,7 +10,7 @@ from puforest._optional_imports import optional_import
 
 def require_torch() -> None:
     """Raise an error that tells how to install PyTorch if it is missing."""
-    optional_import("torch", extra="neural", purpose="neural networks need PyTorch")
+    optional_import("torch", extra="neural", purpose="training neural networks")
 
 
 @contextmanager

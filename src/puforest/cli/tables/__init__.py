@@ -1,39 +1,25 @@
-"""Tables in files: read by batches, understood as PU data, written whole or not at all."""
+"""Tables in files: formats, reading in batches, labels and features, atomic writing.
 
-from puforest.cli.tables._atomic import atomic_write, refuse_existing
-from puforest.cli.tables._candidates import DECIMAL_COMMA, LeftOut, refuse_gaps
-from puforest.cli.tables._labels import LabelRule, label_rule, read_labels, true_classes
-from puforest.cli.tables._names import cut, shown
-from puforest.cli.tables._numbers import WITH_COMMA, Numbers
-from puforest.cli.tables._open import FORMATS, open_table
-from puforest.cli.tables._pu import PUTable, label_column, read_pu
-from puforest.cli.tables._source import Source, rows_at_a_time
-from puforest.cli.tables._text import TextOptions
-from puforest.cli.tables._write import WRITABLE, open_writer, written_format
+Nothing heavy is imported here, so that ``puforest --help`` can list the formats at once.
+"""
 
-__all__ = [
-    "DECIMAL_COMMA",
-    "FORMATS",
-    "WITH_COMMA",
-    "WRITABLE",
-    "LabelRule",
-    "LeftOut",
-    "Numbers",
-    "PUTable",
-    "Source",
-    "TextOptions",
-    "atomic_write",
-    "cut",
-    "label_column",
-    "label_rule",
-    "open_table",
-    "open_writer",
-    "read_labels",
-    "read_pu",
-    "refuse_existing",
-    "refuse_gaps",
-    "rows_at_a_time",
-    "shown",
-    "true_classes",
-    "written_format",
-]
+from typing import Literal, get_args
+
+Format = Literal["csv", "parquet", "arrow", "libsvm", "npz"]
+FORMATS: tuple[str, ...] = get_args(Format)
+
+# Extensions of input files; anything else is taken as text, unless the content says otherwise.
+EXTENSIONS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".libsvm": "libsvm",
+    ".svm": "libsvm",
+    ".svmlight": "libsvm",
+    ".npz": "npz",
+}
+TEXT_EXTENSIONS = (".csv", ".tsv", ".txt")
+COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz", ".zst", ".lz4")
+OUTPUT_EXTENSIONS = (".csv", ".tsv", ".csv.gz", ".csv.zst", ".parquet", ".arrow", ".feather")

@@ -1,4 +1,4 @@
-"""Which columns of a table can be features, found out while it is read."""
+"""Detection of feature columns while a table is read."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puforest.cli.tables._names import cut, shown
+from puforest.cli.tables._names import cut, name_list
 from puforest.cli.tables._numbers import NotNumbers, Numbers
 from puforest.cli.tables._source import CELLS
 
-# Fewer rows may well be different by chance.
-MANY = 50
+# With fewer rows, integers may all differ by chance.
+MANY_ROWS = 50
 
-DECIMAL_COMMA = "If these are numbers with a decimal comma, give --decimal ,"
+DECIMAL_COMMA = "If these are numbers with a decimal comma, use --decimal ,"
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A column that is no feature, and why.
+    """A column that is not used as a feature.
 
     Attributes
     ----------
     name : str
-        The column.
+        Name of the column.
     reason : str
-        Why it was left out.
+        Why it is left out.
     suspicious : bool
-        Whether it may well have been meant as a feature.
+        Whether it was probably meant as a feature.
     decimal_comma : bool
-        Whether most of it would be numbers if commas were decimal points.
+        Whether most values would be numbers if the comma were the decimal point.
     """
 
     name: str
@@ -42,12 +42,12 @@ class LeftOut:
 
 
 class CandidateColumns:
-    """Columns that may be features, as batches of their numbers come in.
+    """Columns that may be features, collected batch by batch.
 
     Parameters
     ----------
     names : list of str
-        The columns.
+        Names of the columns.
     """
 
     def __init__(self, names: list[str]) -> None:
@@ -59,7 +59,7 @@ class CandidateColumns:
         self._parts: list[tuple[NDArray[np.intp], NDArray[Any]]] = []
 
     def add(self, batch: Numbers) -> None:
-        """Take a batch; only columns that hold nothing but numbers so far are kept."""
+        """Add a batch; only columns that hold nothing but numbers so far are kept."""
         for i, found in batch.not_numbers.items():
             before = self._not_numbers.get(i)
             self._not_numbers[i] = found if before is None else before + found
@@ -71,19 +71,19 @@ class CandidateColumns:
         self._parts.append((kept, batch.X if len(kept) == len(self.names) else batch.X[:, kept]))
 
     def _places(self) -> NDArray[np.intp]:
-        """Places of the columns that are features."""
+        """Return the positions of the features."""
         is_feature = self._n_numbers > 0
         is_feature[list(self._not_numbers)] = False
         return np.flatnonzero(is_feature)
 
     def features(self) -> list[str]:
-        """The columns that hold numbers, and nothing else, in any row."""
+        """Return the names of the columns that hold numbers and nothing else."""
         return [self.names[i] for i in self._places().tolist()]
 
     def left_out(self, decimal: str | None) -> list[LeftOut]:
-        """The other columns.
+        """Return the other columns.
 
-        `decimal` is the decimal point they were read with, None if they were not text.
+        `decimal` is the decimal point of text files, None for other formats.
         """
         is_empty = self._n_numbers == 0
         is_empty[list(self._not_numbers)] = False
@@ -94,14 +94,14 @@ class CandidateColumns:
         return [found[i] for i in sorted(found)]
 
     def gaps(self) -> dict[str, int]:
-        """Features with missing or infinite values, and in how many rows."""
+        """Count the missing and infinite values of each feature that has any."""
         places = self._places()
         missing = self._n_rows - self._n_finite[places]
         gaps = np.flatnonzero(missing)
         return {self.names[places[i]]: int(missing[i]) for i in gaps}
 
     def matrix(self) -> NDArray[Any]:
-        """The features side by side; the batches are given up on the way."""
+        """Return the feature matrix; batches are freed as they are copied."""
         places = self._places()
         dtype = np.result_type(*(part.dtype for _, part in self._parts))
         X = np.empty((self._n_rows, len(places)), dtype)
@@ -119,20 +119,20 @@ def _why_left_out(name: str, cells: NotNumbers, given: int, decimal: str | None)
     if given == 0:
         return LeftOut(name, "empty")
     if cells.count == 0:
-        return LeftOut(name, "numbers as text", suspicious=True)
+        return LeftOut(name, "numbers stored as text", suspicious=True)
     example = f"such as {cells.example[:20]!r}"
     if decimal == "." and 2 * cells.with_comma > cells.count:
         return LeftOut(name, f"text, {example}", suspicious=True, decimal_comma=True)
     if 2 * cells.count < given:
-        some = f"{cells.count:,} of {given:,} values are no numbers"
+        some = f"{cells.count:,} of {given:,} values are not numbers"
         return LeftOut(name, f"{some}, {example}", suspicious=True)
     return LeftOut(name, f"text, {example}")
 
 
 def look_like_identifiers(X: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which columns hold integers that are different in every row of many."""
+    """Find columns of integers that differ in every row, if there are many rows."""
     n, width = X.shape
-    if n < MANY:
+    if n < MANY_ROWS:
         return np.zeros(width, bool)
     found = np.zeros(width, bool)
     for some in np.array_split(np.arange(width), 1 + width * n // CELLS):
@@ -143,14 +143,13 @@ def look_like_identifiers(X: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def refuse_gaps(gaps: dict[str, int], n_rows: int, where: str) -> None:
-    """Say which columns have missing or infinite values, and what to do; nothing if none has."""
+    """Raise an error that names the columns with missing or infinite values, if any."""
     if not gaps:
         return
-    counts = shown([f"{cut(name)} ({count:,})" for name, count in gaps.items()])
+    counts = name_list([f"{cut(name)} ({count:,})" for name, count in gaps.items()])
     drop = " ".join(f"--drop {shlex.quote(name)}" for name in list(gaps)[:3])
     more = " and so on" if len(gaps) > 3 else ""
     raise ValueError(
-        f"{where}: missing or infinite values in {counts}, with the number of rows out of "
-        f"{n_rows:,} in parentheses. Fill them in beforehand, or fit without these columns: "
-        f"{drop}{more}"
+        f"{where}: missing or infinite values in {counts}; in parentheses, how many of "
+        f"{n_rows:,} rows. Impute them first, or fit without these columns: {drop}{more}"
     )

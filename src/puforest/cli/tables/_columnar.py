@@ -1,4 +1,4 @@
-"""Parquet, and Arrow (Feather) files and streams."""
+"""Parquet files, and Arrow (Feather) files and streams."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from puforest.cli.tables._arrow import arrow, naming
 from puforest.cli.tables._names import Names
 from puforest.cli.tables._numbers import decoded_type, is_number, is_string, typed_as_numbers
-from puforest.cli.tables._source import Rows, Source, batch_of, columns_of, sliced
+from puforest.cli.tables._source import Batch, Source, batch_of, columns_of, sliced
 
 ARROW_FILE = b"ARROW1"
 ARROW_STREAM = b"\xff\xff\xff\xff"
 FEATHER_1 = b"FEA1"
 
-# Bytes of a column to read at a time, instead of those of a whole row group.
+# Bytes of a column to read at a time, instead of a whole row group.
 BUFFER = 2**18
 
 
 class _Columnar(Source):
-    """Columns that bring their types."""
+    """Columns with types."""
 
     _schema: Any
 
@@ -33,17 +33,19 @@ class _Columnar(Source):
         self.names = Names(names)
         self._types = dict(zip(names, self._schema.types, strict=True))
 
-    def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Rows]:
+    def batches(
+        self, numbers: Sequence[str], others: Sequence[str], n_rows: int
+    ) -> Iterator[Batch]:
         with naming(self.path):
-            # No column at all would mean all of them.
+            # No columns would mean all columns.
             wanted = list(dict.fromkeys([*numbers, *others])) or list(self.names[:1])
             for stored in self._stored(wanted, n_rows):
-                # pyarrow takes the places of values in an Arrow file for granted, and crashes; and
-                # text of any file for UTF-8.
+                # pyarrow does not check offsets in Arrow files, and crashes if they are wrong; nor
+                # whether text is UTF-8, in any file.
                 stored.validate(full=True)
                 for batch in sliced(stored, n_rows):
                     columns = columns_of(batch)
-                    yield Rows(
+                    yield Batch(
                         typed_as_numbers([columns[name] for name in numbers], batch.num_rows),
                         batch_of([columns[name] for name in others], others),
                     )
@@ -61,11 +63,11 @@ class _Columnar(Source):
         return [decoded_type(self._types[name]) for name in others]
 
     def _open(self) -> None:
-        """Find out the schema."""
+        """Read the schema."""
         raise NotImplementedError
 
     def _stored(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Batches as the file has them."""
+        """Read batches of the size stored in the file."""
         raise NotImplementedError
 
 
@@ -81,7 +83,7 @@ class ParquetSource(_Columnar):
 
     def _stored(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         done = 0
-        # Fetching ahead would keep every row group: 2.0 GB instead of 0.4 GB for a file of 1.7 GB.
+        # Prefetching keeps every row group: 2.0 GB instead of 0.4 GB for a file of 1.7 GB.
         opened = arrow("parquet").ParquetFile(self._file, pre_buffer=False, buffer_size=BUFFER)
         with opened as file:
             for batch in file.iter_batches(batch_size=n_rows, columns=list(columns)):
@@ -91,14 +93,15 @@ class ParquetSource(_Columnar):
 
 
 class ArrowSource(_Columnar):
-    """An Arrow IPC file, which Feather version 2 is, or an Arrow stream."""
+    """An Arrow IPC file (Feather version 2) or an Arrow stream."""
 
     def _open(self) -> None:
         with self._file.open("rb") as file:
             start = file.read(len(ARROW_FILE))
         if start.startswith(FEATHER_1):
             raise ValueError(
-                f"{self.path} is a Feather file of version 1: write it again with version 2"
+                f"{self.path} is a Feather file of version 1, which is not supported: write it "
+                "with version 2"
             )
         self._is_file = start == ARROW_FILE
         with self._reader(None) as reader:

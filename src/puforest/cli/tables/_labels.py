@@ -1,4 +1,4 @@
-"""Which rows of a column of labels are labeled positives."""
+"""Interpretation of label columns."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ NO = {"0", "-1", "false", "f", "no", "n"}
 POSITIVE = YES | {"labeled", "labelled"}
 UNLABELED = NO | {"unlabeled", "unlabelled", "unknown"}
 
-# Labels are few.
-MANY = 20
+# A column with more values than this is probably not a label column.
+MANY_VALUES = 20
 
 
 @dataclass(frozen=True)
 class LabelRule:
-    """Which values of a column mark labeled positives.
+    """Values of a column that mark labeled positives.
 
     Attributes
     ----------
     column : str
-        The column.
+        Name of the column.
     positive : frozenset of str
-        The values that mark labeled rows, as text.
+        Values of labeled rows, as text.
     unlabeled : frozenset of str
-        Those that mark unlabeled ones, as met so far; "" is empty.
+        Values of unlabeled rows, as text; "" is a missing value.
     """
 
     column: str
@@ -53,7 +53,7 @@ class LabelRule:
         return f"{self.column} = {yes} is labeled, {no}{more} is not"
 
     def apply(self, column: Any) -> NDArray[np.int64]:
-        """1 where a row is labeled, else 0."""
+        """Return 1 for labeled and 0 for unlabeled rows."""
         values, codes = encoded(self.column, column)
         marks = np.array([value in self.positive for value in values], dtype=np.int64)
         return marks[codes]
@@ -62,7 +62,7 @@ class LabelRule:
 def read_labels(
     source: Source, name: str, column: Any, positive: str | None
 ) -> tuple[LabelRule, NDArray[np.int64]]:
-    """How labels are read, and 1 for the rows that are labeled; there must be both kinds."""
+    """Infer the rule and apply it; there must be labeled and unlabeled rows."""
     try:
         rule = label_rule(name, column, positive)
         labeled = rule.apply(column)
@@ -73,32 +73,33 @@ def read_labels(
 
 
 def label_rule(name: str, column: Any, positive: str | None) -> LabelRule:
-    """Find out which values mark labeled rows, or refuse to guess."""
+    """Infer which values mark labeled rows; raise an error if that is ambiguous."""
     counts = _counts(name, column)
     values = set(counts)
     if positive is not None:
         wanted = as_text(positive)
         if wanted not in values:
             raise ValueError(
-                f"--positive {positive}: the column {name} holds no such value, but {_some(values)}"
+                f"--positive {shlex.quote(positive)}: the column {name} has no such value; it has "
+                f"{_some(values)}"
             )
         return LabelRule(name, frozenset({wanted}), frozenset(values - {wanted}))
     empty = {value for value in values if value.lower() in MISSING}
-    said = values - empty
-    if len(said) == 1 and empty and not any(map(_looks_unlabeled, said)):
-        return LabelRule(name, frozenset(said), frozenset(empty))
-    yes = {value for value in said if value.lower() in POSITIVE}
-    no = {value for value in said if value.lower() in UNLABELED}
-    if said - yes - no or len(yes) > 1 or len(no) > 1:
+    given = values - empty
+    if len(given) == 1 and empty and not any(map(_looks_unlabeled, given)):
+        return LabelRule(name, frozenset(given), frozenset(empty))
+    yes = {value for value in given if value.lower() in POSITIVE}
+    no = {value for value in given if value.lower() in UNLABELED}
+    if given - yes - no or len(yes) > 1 or len(no) > 1:
         raise ValueError(
-            f"the column {name} holds {_some(values)}: say which value marks the labeled "
-            f"positives, {_suggestion({value: counts[value] for value in said})}"
+            f"the column {name} holds {_some(values)}: tell which value marks the labeled "
+            f"positives, {_suggestion({value: counts[value] for value in given})}"
         )
     return LabelRule(name, frozenset(yes), frozenset(no | empty))
 
 
 def _looks_unlabeled(value: str) -> bool:
-    """Whether a value seems to mark anything but labeled positives."""
+    """Tell whether a value probably does not mark labeled positives."""
     try:
         return float(value) <= 0
     except ValueError:
@@ -106,45 +107,45 @@ def _looks_unlabeled(value: str) -> bool:
 
 
 def _suggestion(counts: dict[str, int]) -> str:
-    """The option to give: with a word for positives, or else with the rarest value."""
+    """Suggest an option: a word for positives if there is one, else the rarest value."""
     likely = [v for v in counts if v.isprintable() and len(v) <= LONGEST]
     likely = [v for v in likely if not _looks_unlabeled(v)]
-    if not likely or len(counts) > MANY:
-        return "by --positive VALUE, or name another column by --label"
+    if not likely or len(counts) > MANY_VALUES:
+        return "with --positive VALUE, or choose another column with --label"
     best = min(likely, key=lambda value: (value.lower() not in POSITIVE, counts[value], value))
     return f"for example --positive {shlex.quote(best)}"
 
 
 def require_both(rule: LabelRule, labeled: NDArray[np.int64]) -> None:
-    """Refuse labels of one kind only."""
+    """Raise an error if all rows are labeled, or none is."""
     n, marked = len(labeled), int(labeled.sum())
     if n and 0 < marked < n:
         return
     if marked:
         raise ValueError(
-            f"the column {rule.column} marks all {n:,} rows as labeled: unlabeled rows are "
-            "needed too, with 0 or nothing in this column"
+            f"the column {rule.column} marks all {n:,} rows as labeled, but unlabeled rows are "
+            "required too: set this column to 0 or leave it empty for them"
         )
     raise ValueError(
         f"the column {rule.column} marks none of the {n:,} rows as labeled: is it the right "
-        "column? --positive VALUE says which value marks them"
+        "column? Use --positive VALUE to tell which value marks them"
     )
 
 
 def true_classes(name: str, column: Any) -> NDArray[np.int64]:
-    """1 and 0 of a column of true classes, all of which must be known."""
+    """Read a column of true classes, none of which may be missing."""
     values, codes = encoded(name, column)
     unknown = {value for value in values if value.lower() not in YES | NO}
     if unknown:
         raise ValueError(
-            f"--truth {name}: the column holds {_some(unknown)} for some rows. True classes are 1 "
-            "and 0, true and false or yes and no: leave out the rows for which they are not known"
+            f"--truth {name}: the column holds {_some(unknown)} for some rows. True classes must "
+            "be 1 and 0, true and false, or yes and no: remove rows whose class is unknown"
         )
     return np.array([value.lower() in YES for value in values], dtype=np.int64)[codes]
 
 
 def _counts(name: str, column: Any) -> dict[str, int]:
-    """The distinct values as text, and how often they occur."""
+    """Count the distinct values, as text."""
     values, codes = encoded(name, column)
     counts: Counter[str] = Counter()
     for value, times in zip(values, np.bincount(codes, minlength=len(values)), strict=True):
@@ -153,7 +154,7 @@ def _counts(name: str, column: Any) -> dict[str, int]:
 
 
 def encoded(name: str, column: Any) -> tuple[list[str], NDArray[np.intp]]:
-    """The distinct values as text, and which of them each row has."""
+    """Return the distinct values as text, and the index of the value of each row."""
     pa, compute = arrow(), arrow("compute")
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -162,21 +163,21 @@ def encoded(name: str, column: Any) -> tuple[list[str], NDArray[np.intp]]:
     is_text = is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
     if not (is_number(kind) or is_text or pa.types.is_null(kind)):
         raise ValueError(
-            f"the column {name} holds {str(kind)[:100]}, which are no labels: they are numbers, "
+            f"the column {name} has the type {str(kind)[:100]}, but labels must be numbers, "
             "booleans or text"
         )
     if pa.types.is_decimal(kind) or is_text:
         try:
             column = compute.cast(column, pa.large_string())
         except pa.ArrowInvalid as error:
-            raise ValueError(f"the column {name} holds bytes that are no text") from error
+            raise ValueError(f"the column {name} holds bytes that are not UTF-8 text") from error
     coded = compute.dictionary_encode(column, null_encoding="encode")
     values = [as_text(value) for value in coded.dictionary.to_pylist()]
     return values, np.asarray(coded.indices.to_numpy(zero_copy_only=False)).astype(np.intp)
 
 
 def as_text(value: Any) -> str:
-    """A value as text: 1 and 1.0 alike, nothing for what is missing."""
+    """Convert a value to text: "1" for both 1 and 1.0, "" for missing values."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, bool):
@@ -186,13 +187,13 @@ def as_text(value: Any) -> str:
         number = math.nan if "_" in text else float(text)
     except ValueError:
         return text
-    # Numbers beyond this are better told apart by their digits.
-    whole = number.is_integer() and abs(number) < 2**53
-    return str(int(number)) if whole else text
+    # Larger integers would lose digits as floats.
+    is_exact = number.is_integer() and abs(number) < 2**53
+    return str(int(number)) if is_exact else text
 
 
 def _some(values: Iterable[str]) -> str:
-    """A few values, for messages."""
+    """List a few values for a message."""
     ordered = sorted(values)
-    some = ", ".join(cut(value) or "nothing" for value in ordered[:5])
-    return some + (f" and {len(ordered) - 5:,} more" if len(ordered) > 5 else "") or "nothing"
+    some = ", ".join(cut(value) or "missing values" for value in ordered[:5])
+    return some + (f" and {len(ordered) - 5:,} more" if len(ordered) > 5 else "") or "no values"

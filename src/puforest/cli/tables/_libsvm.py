@@ -1,4 +1,4 @@
-"""LIBSVM files: a label and the values that are not zero in each line."""
+"""LIBSVM files: each line holds a label and the nonzero values."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puforest.cli.tables._arrow import arrow, naming
+from puforest.cli.tables._arrow import arrow, decompressed, naming
 from puforest.cli.tables._names import Names, Numbered
 from puforest.cli.tables._numbers import Numbers
-from puforest.cli.tables._source import Rows, Source, batch_of
-from puforest.cli.tables._unpack import unpacked
+from puforest.cli.tables._source import Batch, Source, batch_of
 
 LABEL = "label"
 
-# Lines that are looked at together to find the columns.
+# Lines to parse at a time when looking for columns.
 LINES = 2**14
 
 
 class LibsvmSource(Source):
-    """Columns are named by their number in the file, and hold zeros where a line is silent."""
+    """Columns are named by their index, and are zero in lines that do not mention them."""
 
     kind = "LIBSVM"
     label = LABEL
@@ -40,10 +39,10 @@ class LibsvmSource(Source):
         for X, y in self._blocks(LINES):
             self.n_rows += len(y)
             waiting.append(np.unique(X.indices))
-            if sum(map(len, waiting)) > len(found):  # merging costs as much as both sides
+            if sum(map(len, waiting)) > len(found):  # the cost of a merge grows with both sides
                 found, waiting = np.unique(np.concatenate([found, *waiting])), []
         found = np.unique(np.concatenate([found, *waiting]))
-        # Numbers start at 1, unless a line says otherwise.
+        # Indices start at 1, unless the file contains a 0.
         numbers = range(min(1, int(found[0])), int(found[-1]) + 1) if len(found) else range(0)
         self.names = Numbered([LABEL], "", numbers)
         self._present = Names([LABEL, *map(str, found.tolist())])
@@ -53,9 +52,9 @@ class LibsvmSource(Source):
         return self._present
 
     def _blocks(self, n_rows: int) -> Iterator[tuple[Any, NDArray[np.float64]]]:
-        """Rows with all columns from 0 on, and their labels."""
+        """Read rows, with columns from index 0 on, and their labels."""
         done = 0
-        with naming(self.path), unpacked(self._file) as (stream, _):
+        with naming(self.path), decompressed(self._file) as (stream, _):
             file = io.BufferedReader(stream)
             while lines := list(islice(file, n_rows)):
                 try:
@@ -63,19 +62,21 @@ class LibsvmSource(Source):
                 except (ValueError, OverflowError) as error:
                     first = _first_wrong(lines)
                     raise ValueError(
-                        f"{self.path}, line {done + first + 1:,} is not of the form 'label "
-                        f"number:value number:value ...', with increasing numbers below {2**31:,}: "
+                        f"{self.path}, line {done + first + 1:,} does not have the form 'label "
+                        f"index:value index:value ...', with increasing indices below {2**31:,}: "
                         f"{str(error)[:100]}"
                     ) from error
                 done += len(lines)
 
-    def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Rows]:
+    def batches(
+        self, numbers: Sequence[str], others: Sequence[str], n_rows: int
+    ) -> Iterator[Batch]:
         pa = arrow()
         wanted, rest = _Columns(numbers), _Columns(others)
         done = 0
         for X, y in self._blocks(n_rows):
             kept = [pa.array(column) for column in rest.of(X, y).T]
-            yield Rows(Numbers(wanted.of(X, y), {}), batch_of(kept, others))
+            yield Batch(Numbers(wanted.of(X, y), {}), batch_of(kept, others))
             done += len(y)
             self.progress = done / max(1, self.n_rows or 0)
 
@@ -84,28 +85,29 @@ class LibsvmSource(Source):
 
 
 class _Columns:
-    """Some columns out of sparse rows, whatever their number in the file."""
+    """Dense columns of sparse rows, in any order."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        # The labels are no column of the rows.
+        # Labels are stored apart from the sparse rows.
         numbers = np.array([-1 if name == LABEL else int(name) for name in names], np.int64)
         self._order = np.argsort(numbers)
         self._sorted = numbers[self._order]
         self._labels = np.flatnonzero(numbers == -1)
 
     def of(self, X: Any, y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The columns side by side, with zeros where a line is silent."""
+        """Return the columns as a dense matrix."""
         dense = np.zeros((len(y), len(self._order)))
         place = np.searchsorted(self._sorted, X.indices)
-        there = np.isin(X.indices, self._sorted)
+        found = place < len(self._sorted)
+        found[found] = self._sorted[place[found]] == X.indices[found]
         rows = np.repeat(np.arange(len(y)), np.diff(X.indptr))
-        dense[rows[there], self._order[place[there]]] = X.data[there]
+        dense[rows[found], self._order[place[found]]] = X.data[found]
         dense[:, self._labels] = y[:, np.newaxis]
         return dense
 
 
 def _parsed(lines: Sequence[bytes]) -> tuple[Any, NDArray[np.float64]]:
-    # Here, as importing it was a tenth of the start of the program.
+    # A tenth of the start-up time of the other formats.
     from sklearn.datasets import load_svmlight_file
 
     X, y = load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=True)
@@ -113,7 +115,7 @@ def _parsed(lines: Sequence[bytes]) -> tuple[Any, NDArray[np.float64]]:
 
 
 def _first_wrong(lines: Sequence[bytes]) -> int:
-    """The place of the first line that cannot be parsed, by halving."""
+    """Find the first line that cannot be parsed, by bisection."""
     good, wrong = 0, len(lines)
     while wrong - good > 1:
         middle = (good + wrong) // 2

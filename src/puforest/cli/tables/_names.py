@@ -1,4 +1,4 @@
-"""Names of columns, of which there may be millions."""
+"""Column names, of which there may be millions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST = 40
 
 
 class Names(Sequence[str]):
-    """Names in the order of their columns, twice where they stand twice.
+    """Column names in order, duplicates included.
 
     Examples
     --------
@@ -43,11 +43,11 @@ class Names(Sequence[str]):
         return Counter(self._names)
 
     def times(self, name: object) -> int:
-        """How many columns have this name."""
+        """Count the columns of this name."""
         return self._times[name]
 
     def hold(self, names: Sequence[str]) -> NDArray[np.bool_]:
-        """Which of these names are there."""
+        """Tell which of the given names exist."""
         return np.fromiter((name in self for name in names), bool, len(names))
 
     @cached_property
@@ -55,12 +55,12 @@ class Names(Sequence[str]):
         return {name: i for i, name in enumerate(self._names)}
 
     def place(self, name: str) -> int:
-        """The place of a column whose name stands once."""
+        """Return the position of a column whose name is unique."""
         return self._places[name]
 
 
 class Numbered(Names):
-    """A prefix and numbers, after a few names; none is made before it is asked for.
+    """A few names, and then names made of a prefix and a number, created on demand.
 
     Examples
     --------
@@ -90,36 +90,36 @@ class Numbered(Names):
             yield f"{self._prefix}{number}"
 
     def times(self, name: object) -> int:
-        """How many columns have this name."""
+        """Count the columns of this name."""
         return int(name in self._others or self._number(str(name)) in self._numbers)
 
     def place(self, name: str) -> int:
-        """The place of a column."""
+        """Return the position of a column."""
         if name in self._others:
             return self._others.index(name)
         return len(self._others) + self._numbers.index(self._number(name))
 
     def _number(self, name: str) -> int:
-        """The number in a name, -1 where there is none."""
+        """Return the number in a name, -1 if there is none."""
         digits = name.removeprefix(self._prefix)
-        plain = digits.isascii() and digits.isdigit() and len(digits) < 20
-        return int(digits) if plain and f"{self._prefix}{int(digits)}" == name else -1
+        is_number = digits.isascii() and digits.isdigit() and len(digits) < 20
+        return int(digits) if is_number and f"{self._prefix}{int(digits)}" == name else -1
 
 
 def cut(text: str) -> str:
-    """A text for messages, of which no more than the beginning is shown if it is long."""
+    """Shorten a long text for a message."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-def shown(names: Sequence[str], most: int = 10, n: int | None = None) -> str:
-    """The first names, for messages; there are `n` of them if `names` are not all."""
+def name_list(names: Sequence[str], most: int = 10, n: int | None = None) -> str:
+    """List the first names for a message; there are `n` in total if `names` is a part of them."""
     n = len(names) if n is None else n
     some = ", ".join(map(cut, names[:most]))
     return some if n <= most else f"{some} and {n - most:,} more"
 
 
 def duplicates(names: Sequence[str]) -> list[str]:
-    """Names that stand more than once, in order."""
+    """Return the names that occur more than once, in order."""
     if len(set(names)) == len(names):
         return []
     return [name for name, times in Counter(names).items() if times > 1]

@@ -1,4 +1,4 @@
-"""How the columns of a file become numbers: the one reading that all commands share."""
+"""Conversion of columns to numbers, the same for all commands and formats."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from puforest._matrix import smallest_float
 from puforest.cli.tables._arrow import arrow
 
-# Cells of text that hold nothing, in lower case; the second set is how other programs print nan.
+# Missing values in text, in lower case; the second set is how other programs print nan.
 MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}
 MISSING |= {"-nan", "#n/a", "#na", "#n/a n/a", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"}
 BOOLEANS = {"true": "1", "false": "0"}
@@ -24,18 +25,18 @@ WITH_COMMA = r"^\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*$"
 
 @dataclass(frozen=True)
 class NotNumbers:
-    """What keeps a column from being numbers.
+    """Cells of a column that are not numbers.
 
     Attributes
     ----------
     count : int
-        Cells that hold something else than numbers.
+        Number of such cells.
     example : str
         The first of them.
     with_comma : int
-        How many of them would be numbers if commas were decimal points.
+        How many of them would be numbers if the comma were the decimal point.
     stored_as_text : bool
-        Whether the column is text by its type, even where each cell holds a number.
+        Whether the type of the column is text, even if every cell holds a number.
     """
 
     count: int
@@ -54,14 +55,14 @@ class NotNumbers:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Columns as numbers.
+    """Columns converted to numbers.
 
     Attributes
     ----------
     X : ndarray of shape (n_rows, n_columns)
-        The numbers, nan where a cell is empty or holds no number.
+        The numbers; nan for cells that are empty or not numbers.
     not_numbers : dict of int to NotNumbers
-        What else columns hold, by their places.
+        Cells that are not numbers, by column position.
     """
 
     X: NDArray[Any]
@@ -69,10 +70,10 @@ class Numbers:
 
 
 def text_as_numbers(columns: Sequence[Any], n_rows: int, decimal: str) -> Numbers:
-    """Read columns of text: numbers, true and false, and cells that are empty.
+    """Convert text columns: numbers, true and false, and missing values.
 
-    All columns are cast together, since a call for each takes 2 s for 60,000 of them. Where that
-    fails, halves are tried, down to the columns that need to be looked at cell by cell.
+    All columns are cast together, since one call per column takes 2 s for 60,000 columns. If that
+    fails, halves are tried, down to single columns, which are then read cell by cell.
     """
     stacked = np.empty((len(columns), n_rows))
     not_numbers = {}
@@ -96,7 +97,7 @@ def text_as_numbers(columns: Sequence[Any], n_rows: int, decimal: str) -> Number
 
 
 def _plain_numbers(columns: Sequence[Any], decimal: str) -> NDArray[np.float64] | None:
-    """The values of all columns one after the other, None if some cell is no plain number."""
+    """Cast all columns, one after the other; return None if a cell is not a plain number."""
     pa, compute = arrow(), arrow("compute")
     cells = pa.concat_arrays(columns)
     if decimal != ".":
@@ -125,9 +126,9 @@ def _cell_by_cell(column: Any, decimal: str) -> tuple[NDArray[np.float64], NotNu
 
 
 def typed_as_numbers(columns: Sequence[Any], n_rows: int) -> Numbers:
-    """Read columns that bring their types, see `is_number`; those of a type together.
+    """Convert columns with types, see `is_number`; columns of the same type together.
 
-    Text stays text, even where it looks like numbers.
+    Text is never read as a number, even if it looks like one.
     """
     pa, compute = arrow(), arrow("compute")
     columns = [decoded(column) for column in columns]
@@ -152,27 +153,18 @@ def typed_as_numbers(columns: Sequence[Any], n_rows: int) -> Numbers:
 
 
 def matrix_dtype(kinds: Iterable[Any]) -> np.dtype[Any]:
-    """float32 where it holds every value of these types, else float64."""
-    types = arrow().types
-
-    def is_narrow(kind: Any) -> bool:
-        return bool(
-            types.is_boolean(kind)
-            or types.is_null(kind)
-            or (types.is_integer(kind) and kind.bit_width <= 16)
-            or (types.is_floating(kind) and kind.bit_width <= 32)
-        )
-
-    return np.dtype(np.float32 if all(map(is_narrow, kinds)) else np.float64)
+    """Choose the smallest float type that holds all values of these Arrow types."""
+    is_null = arrow().types.is_null
+    return smallest_float(*(kind.to_pandas_dtype() for kind in {*kinds} if not is_null(kind)))
 
 
 def _floats(values: Any) -> NDArray[Any]:
-    """An Arrow array of floats with nan in place of nulls."""
+    """Convert an Arrow array of floats; nulls become nan."""
     return np.asarray(values.to_numpy(zero_copy_only=False))
 
 
 def decoded(column: Any) -> Any:
-    """The values themselves, where an array holds codes for them or views of them."""
+    """Decode dictionaries, run-end encoding and string views."""
     types, compute = arrow().types, arrow("compute")
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -183,7 +175,7 @@ def decoded(column: Any) -> Any:
 
 
 def decoded_type(kind: Any) -> Any:
-    """The type of what `decoded` returns."""
+    """Return the Arrow type of the result of `decoded`."""
     types = arrow().types
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         kind = kind.value_type
@@ -191,7 +183,7 @@ def decoded_type(kind: Any) -> Any:
 
 
 def is_number(kind: Any) -> bool:
-    """Whether values of this Arrow type are numbers; booleans are."""
+    """Tell whether an Arrow type is numeric; booleans are."""
     types, kind = arrow().types, decoded_type(kind)
     return bool(
         types.is_integer(kind)
@@ -202,6 +194,6 @@ def is_number(kind: Any) -> bool:
 
 
 def is_string(kind: Any) -> bool:
-    """Whether values of this Arrow type are text."""
+    """Tell whether an Arrow type is text."""
     types, kind = arrow().types, decoded_type(kind)
     return bool(types.is_string(kind) or types.is_large_string(kind))

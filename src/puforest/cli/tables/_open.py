@@ -1,60 +1,57 @@
-"""From the name of a file to a source of its rows."""
+"""Opening tables: file formats, and pipes spooled to a temporary file."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import weakref
+from functools import partial
 from pathlib import Path
 
+from puforest._cleanup import cleanup_if_stopped
+from puforest.cli.tables import COMPRESSED_EXTENSIONS, EXTENSIONS, FORMATS
 from puforest.cli.tables._columnar import ARROW_FILE, ARROW_STREAM, ArrowSource, ParquetSource
+from puforest.cli.tables._dialect import TextOptions
 from puforest.cli.tables._libsvm import LibsvmSource
 from puforest.cli.tables._npz import NpzSource
-from puforest.cli.tables._pipe import STANDARD_INPUT, Spooled, is_pipe, shown_name
 from puforest.cli.tables._source import Source
-from puforest.cli.tables._text import TextOptions, TextSource
+from puforest.cli.tables._text import TextSource
 
-FORMATS = ("csv", "parquet", "arrow", "libsvm", "npz")
+STANDARD_INPUT = Path("-")
 
-SUFFIXES = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".libsvm": "libsvm",
-    ".svm": "libsvm",
-    ".svmlight": "libsvm",
-    ".npz": "npz",
-}
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")
+# Formats by the first bytes of a file, and files that no format fits.
 MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow", ARROW_STREAM: "arrow"}
-
-REFUSED = {
-    b"PK": "a zip archive: unpack it first, or give --format npz if NumPy saved it",
-    b"\x93NUMPY": "a single array of NumPy: save it by numpy.savez(path, X=X, y=y)",
+UNSUPPORTED = {
+    b"PK": "a zip archive: unpack it first, or use --format npz if NumPy saved it",
+    b"\x93NUMPY": "a single NumPy array: save it with numpy.savez(path, X=X, y=y)",
 }
 
 
 def open_table(path: Path, *, format: str | None, text: TextOptions) -> Source:  # noqa: A002
-    """Open a table; the format goes by the name of the file, or by how it begins.
+    """Open a table.
 
     Parameters
     ----------
     path : Path
-        The file; a pipe is read to its end first, and ``-`` is standard input.
+        The file; ``-`` is standard input. Pipes are copied to a temporary file first.
     format : str or None
-        One of `FORMATS`, where its name does not say it.
+        One of `FORMATS`; None infers it from the file name or the content.
     text : TextOptions
-        How to read it if it is text.
+        How to read text.
     """
     if path != STANDARD_INPUT and not path.exists():
-        raise FileNotFoundError(f"{path}: there is no such file")
+        raise FileNotFoundError(f"{path}: no such file")
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: name one file")
+        raise IsADirectoryError(f"{path} is a directory: name a file")
     if format is not None and format not in FORMATS:
         raise ValueError(f"--format {format} is not one of {', '.join(FORMATS)}")
     if not is_pipe(path):
-        return _open(path, path, format or guessed(path, path), text)
-    spooled, path = Spooled(path), shown_name(path)
-    source = _open(path, spooled.file, format or guessed(path, spooled.file), text)
+        return _open(path, path, format or inferred_format(path, path), text)
+    spooled, path = SpooledPipe(path), display_name(path)
+    source = _open(path, spooled.file, format or inferred_format(path, spooled.file), text)
     source.spooled = spooled
     source.kind += f", {spooled.size:,} bytes"
     return source
@@ -65,8 +62,8 @@ def _open(path: Path, file: Path, kind: str, text: TextOptions) -> Source:
         return TextSource(path, file, text)
     if text != TextOptions():
         raise ValueError(
-            f"{path} is read as {kind}, which --delimiter, --decimal, --encoding and --no-header "
-            "do not go with: they are about text; --format csv takes the file for text"
+            f"{path} is read as {kind}, but --delimiter, --decimal, --encoding and --no-header "
+            "apply to text only: use --format csv to read the file as text"
         )
     if kind == "npz":
         return NpzSource(path, file)
@@ -75,18 +72,76 @@ def _open(path: Path, file: Path, kind: str, text: TextOptions) -> Source:
     return ParquetSource(path, file) if kind == "parquet" else ArrowSource(path, file)
 
 
-def guessed(path: Path, file: Path) -> str:
-    """The format by the name of `path` or the content of `file`; text where neither says it."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in COMPRESSED:
-        suffixes.pop()
-        if suffixes and SUFFIXES.get(suffixes[-1]) == "libsvm":
+def inferred_format(path: Path, file: Path) -> str:
+    """Infer the format from the name of `path` or the content of `file`; text by default."""
+    extensions = [extension.lower() for extension in path.suffixes]
+    if extensions and extensions[-1] in COMPRESSED_EXTENSIONS:
+        extensions.pop()
+        if extensions and EXTENSIONS.get(extensions[-1]) == "libsvm":
             return "libsvm"
-    elif suffixes and suffixes[-1] in SUFFIXES:
-        return SUFFIXES[suffixes[-1]]
+    elif extensions and extensions[-1] in EXTENSIONS:
+        return EXTENSIONS[extensions[-1]]
     with file.open("rb") as opened:
         start = opened.read(6)
-    for magic, what in REFUSED.items():
+    for magic, what in UNSUPPORTED.items():
         if start.startswith(magic):
             raise ValueError(f"{path} is {what}")
     return next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "csv")
+
+
+# Pipes
+
+
+def is_pipe(path: Path) -> bool:
+    """Tell whether the input can be read only once; refuse devices and terminals."""
+    if path != STANDARD_INPUT:
+        mode = path.stat().st_mode
+    elif sys.stdin is not None:
+        mode = os.fstat(0).st_mode
+    else:
+        raise ValueError("standard input is closed: name a file in place of -")
+    if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        raise ValueError(f"{display_name(path)} is neither a file nor a pipe: name a file")
+    # Systems differ in whether /dev/stdin starts over each time it is opened.
+    is_stream = path == STANDARD_INPUT or path.parent in (Path("/dev"), Path("/dev/fd"))
+    return not stat.S_ISREG(mode) or is_stream
+
+
+def display_name(path: Path) -> Path:
+    """Return the name of the file for messages."""
+    return Path("standard input") if path == STANDARD_INPUT else path
+
+
+class SpooledPipe:
+    """A temporary file with the content of a pipe.
+
+    It is removed with this object, or when the process ends or is stopped.
+
+    Attributes
+    ----------
+    file : Path
+        The temporary file.
+    size : int
+        Its size in bytes.
+    """
+
+    def __init__(self, path: Path) -> None:
+        descriptor, name = tempfile.mkstemp(prefix="puforest-")
+        self.file = Path(name)
+        remove = partial(self.file.unlink, missing_ok=True)
+        stopped = cleanup_if_stopped(remove)
+        stopped.begin()
+        weakref.finalize(self, remove)
+        weakref.finalize(self, stopped.end)
+        pipe = 0 if path == STANDARD_INPUT else path
+        with open(pipe, "rb", closefd=pipe != 0) as rows, os.fdopen(descriptor, "wb") as copy:
+            try:
+                shutil.copyfileobj(rows, copy, 2**20)
+                copy.flush()
+            except OSError as error:
+                raise OSError(
+                    f"{display_name(path)} is a pipe, and its content cannot be stored in "
+                    f"{self.file.parent}: {error.strerror}. Set TMPDIR to a directory with more "
+                    "space, or name a file"
+                ) from error
+            self.size = copy.tell()

@@ -1,4 +1,4 @@
-"""What every kind of file is read as: columns with names, by batches."""
+"""Common interface of all file formats: named columns, read in batches."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from puforest.cli.tables._arrow import arrow
-from puforest.cli.tables._names import Names, shown
+from puforest.cli.tables._names import Names, name_list
 from puforest.cli.tables._numbers import Numbers, decoded
 
-# Values of a batch, if nothing else is asked for: 16 MB of float64.
+# Default number of values in a batch: 16 MB of float64.
 CELLS = 2**21
 MOST_ROWS = 2**16
 
 
-class Rows(NamedTuple):
-    """Some rows of a table: columns read as numbers, and a record batch of others as they are."""
+class Batch(NamedTuple):
+    """Rows of a table: columns converted to numbers, and a record batch of unchanged columns."""
 
     numbers: Numbers
     others: Any
@@ -29,27 +29,27 @@ class Source(ABC):
     Attributes
     ----------
     path : Path
-        The file, as the user named it.
+        The file, as named by the user.
     names : Names
-        Its columns, in order; twice where they stand twice.
+        Column names in order, duplicates included.
     present : Names
-        The columns that the file says something about: all of them, but in LIBSVM files.
+        Columns that occur in the file: all of them, except in LIBSVM files.
     kind : str
-        What the file was taken for.
+        Format of the file, for messages.
     n_rows : int or None
-        Number of rows, where the file says it before it is read.
+        Number of rows, if known before reading.
     label : str or None
-        The column of labels, where the format has one.
+        The label column, if the format has one.
     absent_is_zero : bool
-        Whether columns that are not there hold zeros, as in LIBSVM files.
+        Whether columns that do not occur are zero, as in LIBSVM files.
     decimal : str or None
-        The decimal point, where numbers are text.
+        Decimal point of text files.
     item_size : int
-        Bytes that a number takes in memory, at least.
+        Minimum number of bytes of a value in memory.
     progress : float
-        Share of the file that `batches` has read.
+        Fraction of the file that `batches` has read.
     spooled : object
-        What must live as long as the table is read.
+        Temporary file to keep while the table is read.
     """
 
     path: Path
@@ -68,31 +68,34 @@ class Source(ABC):
         return self.names
 
     @abstractmethod
-    def batches(self, numbers: Sequence[str], others: Sequence[str], n_rows: int) -> Iterator[Rows]:
-        """The columns `numbers` as numbers, and `others` as they are; a column may be in both.
+    def batches(
+        self, numbers: Sequence[str], others: Sequence[str], n_rows: int
+    ) -> Iterator[Batch]:
+        """Read `numbers` as numbers and `others` unchanged; a column may be in both.
 
-        No batch has more than `n_rows` rows, and none is kept.
+        A batch has at most `n_rows` rows, and only one is held at a time.
         """
 
     @abstractmethod
     def types(self, numbers: Sequence[str], others: Sequence[str]) -> list[Any]:
-        """Arrow types of the columns `others`, as `batches` has them."""
+        """Return the Arrow types of `others` in the batches."""
 
     def unreadable(self, columns: Sequence[str]) -> dict[str, str]:
-        """Columns that cannot be read as numbers, whatever they hold, and their types."""
+        """Return the columns whose type cannot be read as numbers, with their types."""
         return {}
 
     def line_of(self, name: str, cell: str) -> str:
-        """Where a column first holds a cell, as the beginning of a message; nothing if unknown."""
+        """Locate the first such cell, as the beginning of a message; "" if unknown."""
         return ""
 
-    def require(self, columns: Iterable[str], option: str) -> None:
-        """Refuse names that are not in the file, or more than once."""
+    def require_columns(self, columns: Iterable[str], option: str) -> None:
+        """Raise an error for names that do not exist, or are not unique."""
         for name in columns:
             times = self.names.times(name)
             if times == 0:
                 raise ValueError(
-                    f"{option} {name}: {self.path} has no such column; it has {shown(self.names)}"
+                    f"{option} {name}: no such column in {self.path}, which has "
+                    f"{name_list(self.names)}"
                 )
             if times > 1:
                 raise ValueError(
@@ -101,21 +104,21 @@ class Source(ABC):
 
 
 def rows_at_a_time(n_columns: int, cells: int = CELLS) -> int:
-    """A good number of rows to read at a time, of about so many cells."""
+    """Return the number of rows of a batch of about this many cells."""
     return max(1, min(MOST_ROWS, cells // max(1, n_columns)))
 
 
 def sliced(batch: Any, n_rows: int) -> Iterator[Any]:
-    """Parts of a batch, without copies."""
+    """Slice a batch, without copies."""
     for start in range(0, batch.num_rows, n_rows):
         yield batch.slice(start, n_rows)
 
 
 def columns_of(batch: Any) -> dict[str, Any]:
-    """The columns of a batch by name; looking each of them up takes three times as long."""
+    """Return the columns of a batch by name; looking up each takes three times as long."""
     return dict(zip(batch.schema.names, batch.columns, strict=True))
 
 
 def batch_of(columns: Sequence[Any], names: Sequence[str]) -> Any:
-    """A record batch of these columns, without dictionaries."""
+    """Make a record batch of decoded columns."""
     return arrow().record_batch([decoded(c) for c in columns], names=list(names))

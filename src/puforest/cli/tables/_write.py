@@ -1,4 +1,4 @@
-"""Write a table batch by batch."""
+"""Output files: never overwritten without ``--force``, written atomically, in batches."""
 
 from __future__ import annotations
 
@@ -9,48 +9,64 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from puforest._atomic_write import atomic_write, require_place
+from puforest.cli.tables import OUTPUT_EXTENSIONS
 from puforest.cli.tables._arrow import arrow
 
-WRITABLE = (".csv", ".tsv", ".csv.gz", ".csv.zst", ".parquet", ".arrow", ".feather")
 CODECS = {".gz": "gzip", ".zst": "zstd"}
 
 
-def written_format(path: Path) -> str:
-    """The ending of the name that says how to write, or an error that lists them."""
+def refuse_existing(path: Path, *, force: bool) -> None:
+    """Raise an error if `path` cannot be written, or exists and `force` is not set."""
+    require_place(path)
+    if path.exists() and not force:
+        raise FileExistsError(f"{path} exists: use --force to replace it, or choose another name")
+
+
+@contextmanager
+def atomic_output(path: Path, *, force: bool) -> Iterator[Path]:
+    """Write atomically; check for an existing file before and after."""
+    refuse_existing(path, force=force)
+    with atomic_write(path) as part:
+        yield part
+        refuse_existing(path, force=force)
+
+
+def output_extension(path: Path) -> str:
+    """Return the extension that determines the output format."""
     name = path.name.lower()
-    found = [suffix for suffix in WRITABLE if name.endswith(suffix)]
+    found = [extension for extension in OUTPUT_EXTENSIONS if name.endswith(extension)]
     if not found:
-        raise ValueError(f"{path}: name a file that ends in {', '.join(WRITABLE)}")
+        raise ValueError(f"{path}: the file name must end in {', '.join(OUTPUT_EXTENSIONS)}")
     return max(found, key=len)
 
 
 @contextmanager
-def open_writer(path: Path | None, suffix: str, schema: Any) -> Iterator[Any]:
-    """Something with ``write_batch``; `suffix` is that of `written_format`.
+def open_writer(path: Path | None, extension: str, schema: Any) -> Iterator[Any]:
+    """Yield an object with ``write_batch``; see `output_extension`.
 
-    No path is standard output, for text.
+    Without a path, text is written to standard output.
     """
-    if suffix == ".parquet":
+    if extension == ".parquet":
         with arrow("parquet").ParquetWriter(path, schema, compression="zstd") as writer:
             yield writer
         return
     pa = arrow()
-    codec = CODECS.get(Path(suffix).suffix)
-    printed = path is None
-    with pa.PythonFile(_Printed()) if printed else pa.OSFile(str(path), "wb") as file:
-        if suffix in (".arrow", ".feather"):
+    codec = CODECS.get(Path(extension).suffix)
+    with pa.PythonFile(_StandardOutput()) if path is None else pa.OSFile(str(path), "wb") as file:
+        if extension in (".arrow", ".feather"):
             with arrow("ipc").new_file(file, schema) as writer:
                 yield writer
             return
         module = arrow("csv")
-        options = module.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",")
+        options = module.WriteOptions(delimiter="\t" if extension == ".tsv" else ",")
         sink = pa.CompressedOutputStream(file, codec) if codec else file
         with sink, module.CSVWriter(sink, schema, write_options=options) as writer:
             yield writer
 
 
-class _Printed(io.RawIOBase):
-    """Standard output, which stays open when this is closed."""
+class _StandardOutput(io.RawIOBase):
+    """Standard output; closing this object leaves it open."""
 
     def writable(self) -> bool:
         return True

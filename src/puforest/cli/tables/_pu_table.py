@@ -1,15 +1,19 @@
-"""A table as PU data: a matrix of features and a label for each row."""
+"""PU data from a table: a feature matrix and a label for each row."""
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from puforest._named_table import NamedTable
 from puforest.cli.tables._arrow import arrow, naming
 from puforest.cli.tables._candidates import (
     DECIMAL_COMMA,
@@ -19,31 +23,30 @@ from puforest.cli.tables._candidates import (
     refuse_gaps,
 )
 from puforest.cli.tables._labels import LabelRule, read_labels
-from puforest.cli.tables._memory import require_memory
-from puforest.cli.tables._names import duplicates, shown
+from puforest.cli.tables._names import duplicates, name_list
 from puforest.cli.tables._source import CELLS, Source, rows_at_a_time
 from puforest.io._trees import MOST_FEATURES
 
-# Bytes that a feature takes besides its values: its name, and what the forest keeps of it.
+# Bytes per feature besides its values: its name, and the data that a forest keeps for it.
 FEATURE = 300
 
-NO_ROWS = "has columns but no rows: there is nothing to learn from"
+NO_ROWS = "has columns but no rows: training requires labeled and unlabeled rows"
 
 
 @dataclass(frozen=True)
 class PUTable:
-    """PU data out of a file.
+    """PU data from a file.
 
     Attributes
     ----------
     X : ndarray of shape (n_rows, n_features)
-        The features.
+        Feature matrix.
     labeled : ndarray of shape (n_rows,)
         1 for labeled positives, 0 for unlabeled rows.
     names : list of str
-        The features by name.
+        Feature names.
     left_out : list of LeftOut
-        Columns that are no features.
+        Columns that are not used as features.
     rule : LabelRule
         How labels were read.
     identifiers : list of str
@@ -62,16 +65,21 @@ class PUTable:
         """Number of labeled rows."""
         return int(self.labeled.sum())
 
+    @property
+    def named(self) -> NamedTable:
+        """Feature matrix with feature names."""
+        return NamedTable(self.X, self.names)
+
 
 def label_column(source: Source, label: str | None) -> str:
-    """The column of labels that was asked for, or that the format has."""
+    """Return the given label column, or that of the format."""
     name = label or source.label
     if name is None:
         raise ValueError(
-            f"say which column marks the labeled rows by --label; {source.path} has "
-            f"{shown(source.names)}"
+            f"give the column that marks the labeled rows with --label; {source.path} has "
+            f"{name_list(source.names)}"
         )
-    source.require([name], "--label")
+    source.require_columns([name], "--label")
     return name
 
 
@@ -83,20 +91,20 @@ def read_pu(
     features: Sequence[str],
     drop: Sequence[str],
 ) -> PUTable:
-    """Read a table, and leave out what cannot be a feature.
+    """Read a table; columns that cannot be features are left out.
 
     Parameters
     ----------
     source : Source
         The table.
     label : str or None
-        The column of labels; None is that of the format.
+        The label column; None uses that of the format.
     positive : str or None
-        The value that marks labeled rows; None is found out.
+        The value that marks labeled rows; None infers it.
     features : sequence of str
-        The only columns to take as features, if there are any.
+        The features; if empty, all columns that can be.
     drop : sequence of str
-        Columns not to take.
+        Columns to leave out.
     """
     name = label_column(source, label)
     if source.n_rows == 0:
@@ -107,10 +115,10 @@ def read_pu(
     columns = CandidateColumns([column for column in wanted if column not in unreadable])
     labels = []
     with naming(source.path):
-        n_rows = rows_at_a_time(len(wanted), 8 * CELLS)  # all of them are kept anyway
-        for rows in source.batches(columns.names, [name], n_rows):
-            columns.add(rows.numbers)
-            labels.append(rows.others.column(0))
+        n_rows = rows_at_a_time(len(wanted), 8 * CELLS)  # all batches are kept anyway
+        for batch in source.batches(columns.names, [name], n_rows):
+            columns.add(batch.numbers)
+            labels.append(batch.others.column(0))
     if not labels:
         raise ValueError(f"{source.path} {NO_ROWS}")
     rule, labeled = read_labels(source, name, arrow().chunked_array(labels), positive)
@@ -122,9 +130,9 @@ def read_pu(
         )
     names = columns.features()
     if not names:
-        reasons = shown([f"{c.name} ({c.reason})" for c in left_out], 5)
+        reasons = name_list([f"{c.name} ({c.reason})" for c in left_out], 5)
         raise ValueError(
-            f"{source.path} has no column of numbers to learn from"
+            f"{source.path} has no numeric feature columns"
             + (f"; left out: {reasons}" if left_out else " besides the labels")
             + _about_commas(left_out)
         )
@@ -142,39 +150,71 @@ def _about_commas(left_out: Sequence[LeftOut]) -> str:
 def _wanted(
     source: Source, label: str, features: Sequence[str], drop: Sequence[str]
 ) -> tuple[list[str], list[LeftOut]]:
-    """Columns that may be features by what the user says, and those without a name."""
+    """Return the columns that may be features, and those left out for having no name."""
     if label in features or label in drop:
-        raise ValueError(f"{label} is the column of labels: it cannot be in --features or --drop")
+        raise ValueError(f"{label} is the label column: it cannot be in --features or --drop")
     unknown = [column for column in drop if column not in source.names]
     if unknown:
         raise ValueError(
-            f"--drop {unknown[0]}: {source.path} has no such column; it has {shown(source.names)}"
+            f"--drop {unknown[0]}: no such column in {source.path}, which has "
+            f"{name_list(source.names)}"
         )
-    source.require(features, "--features")
+    source.require_columns(features, "--features")
     n_columns = len(features) or len(source.names) - 1
     if n_columns > MOST_FEATURES:
         raise ValueError(
-            f"{source.path} has {n_columns:,} columns, but a model takes no more than "
-            f"{MOST_FEATURES:,} features: choose them by --features"
+            f"{source.path} has {n_columns:,} columns, but a model has at most "
+            f"{MOST_FEATURES:,} features: choose them with --features"
         )
     if source.n_rows is not None:
         require_memory(
             n_columns * (source.n_rows * source.item_size + FEATURE),
             f"{source.path}: {source.n_rows:,} rows and {n_columns:,} columns of numbers",
-            "leave out rows, or choose columns by --features",
+            "use fewer rows, or choose columns with --features",
         )
     left = {label, *drop}
     if features:
         wanted = sorted({*features} - left, key=source.names.place)
     else:
         wanted = [column for column in source.names if column not in left]
-    without_name = [LeftOut("(no name)", "an index?") for column in wanted if not column]
+    without_name = [LeftOut("(no name)", "probably an index") for column in wanted if not column]
     if without_name:
         wanted = [column for column in wanted if column]
     twice = duplicates(wanted)
     if twice:
         raise ValueError(
-            f"{source.path} has more than one column called {shown(twice)}: rename them, or leave "
-            f"them out by --drop {shlex.quote(twice[0])}"
+            f"{source.path} has more than one column named {name_list(twice)}: rename them, or "
+            f"leave them out with --drop {shlex.quote(twice[0])}"
         )
     return wanted, without_name
+
+
+# Memory
+
+
+def require_memory(size: int, what: str, way_out: str) -> None:
+    """Raise an error if `what` needs more bytes than there are, before they are allocated."""
+    most = most_memory()
+    if most is not None and size > most:
+        raise MemoryError(
+            f"{what} require {gigabytes(size)} of memory, but only {gigabytes(most)} are "
+            f"available: {way_out}"
+        )
+
+
+def most_memory() -> int | None:
+    """Return the number of bytes that this process may use, None if unknown."""
+    limits = []
+    if os.name == "posix":
+        import resource
+
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        limits.append(resource.getrlimit(resource.RLIMIT_AS)[0])
+    with suppress(OSError, ValueError):  # a container without a limit, or no container
+        limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return min((limit for limit in limits if limit > 0), default=None)
+
+
+def gigabytes(size: int) -> str:
+    """Format a number of bytes."""
+    return f"{size / 1e9:,.3g} GB" if size < 1e12 else f"{size / 1e9:,.0f} GB"

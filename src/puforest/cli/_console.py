@@ -1,44 +1,43 @@
-"""What the user gets to see: answers on standard output, all else on standard error."""
+"""Output of the commands: results on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from puforest._cleanup import cleanup_if_stopped
-from puforest._describe import printable
 from puforest._optional_imports import optional_import
+from puforest._printable import printable
 
-# Characters of a message and of a cell of a table: names and cells of files may have millions.
+# Maximum characters of a message and of a table cell: names and cells of files may have millions.
 LONGEST, LONGEST_CELL = 1000, 200
 
-# As wide as text reads well, and where nobody says how wide the output is.
+# Maximum width of a line, and the width if the output is not a terminal.
 WIDEST = 100
 
 
 def rich(part: str) -> Any:
-    """A part of Rich, such as ``rich("table")``."""
-    return optional_import(f"rich.{part}", extra="cli", purpose="the command line prints with Rich")
+    """Import a part of Rich, such as ``rich("table")``."""
+    return optional_import(f"rich.{part}", extra="cli", purpose="the command line")
 
 
-def console(*, stderr: bool = False) -> Any:
-    """Rich's console; it turns colors off by itself where there is no terminal, or NO_COLOR."""
+def rich_console(*, stderr: bool = False) -> Any:
+    """Make a Rich console, which prints colors to terminals only, unless NO_COLOR is set."""
     stream = sys.stderr if stderr else sys.stdout
     terminal = stream.isatty()
-    made = rich("console").Console(file=stream, highlight=False, soft_wrap=not terminal)
-    if not terminal or made.width > WIDEST:
-        made.width = WIDEST
-    return made
+    console = rich("console").Console(file=stream, highlight=False, soft_wrap=not terminal)
+    if not terminal or console.width > WIDEST:
+        console.width = WIDEST
+    return console
 
 
 def safe(text: str, most: int = LONGEST) -> str:
-    """Text that is safe to show, whoever wrote it: not too long, and no commands to terminals."""
+    """Make text of unknown origin safe to print: shorten it, and escape control characters."""
     if len(text) > most:
         end = most // 4
         left_out = f" [{len(text) - most:,} characters] "
@@ -47,34 +46,34 @@ def safe(text: str, most: int = LONGEST) -> str:
 
 
 def one_line(text: str) -> str:
-    """A message on one line, safe to show."""
+    """Put a message on one line, safe to print."""
     return safe(" ".join(text.split()))
 
 
 def safe_lines(text: str) -> str:
-    """Lines of any number and length, safe to show."""
+    """Make lines of any number and length safe to print."""
     return "\n".join(map(printable, text.split("\n")))
 
 
 def cell(text: str) -> Any:
-    """A cell of a table, safe to show, in which nothing is markup."""
+    """Make a table cell safe to print, without markup."""
     return rich("text").Text(safe(text, LONGEST_CELL))
 
 
 @dataclass
-class Say:
-    """How to talk to the user of one command.
+class Console:
+    """Output of one command.
 
-    Names come from files of anybody: what a terminal would take for a command is shown as a code.
+    Names come from untrusted files: control characters are escaped.
 
     Attributes
     ----------
     json : bool
-        Whether the answer is to be one JSON object, and nothing else on standard output.
+        Whether to print one JSON object and nothing else.
     quiet : bool
-        Whether to say only what was asked for, warnings and errors.
+        Whether to print only results, warnings and errors.
     verbose : bool
-        Whether to say more.
+        Whether to print details.
     warnings : list of str
         Warnings so far, for the JSON object.
     """
@@ -85,26 +84,26 @@ class Say:
     warnings: list[str] = field(default_factory=list)
 
     def info(self, text: str) -> None:
-        """What happens, for those who watch."""
+        """Print a message."""
         if not self.quiet and not self.json:
-            console(stderr=True).print(safe(text), markup=False)
+            rich_console(stderr=True).print(safe(text), markup=False)
 
     def detail(self, text: str) -> None:
-        """What only the curious want to know."""
+        """Print a message if ``--verbose`` is set."""
         if self.verbose and not self.json:
-            console(stderr=True).print(safe(text), markup=False, style="dim")
+            rich_console(stderr=True).print(safe(text), markup=False, style="dim")
 
     def warning(self, text: str) -> None:
-        """What the user should know about the answer."""
+        """Print a warning."""
         line = " ".join(text.split())
         self.warnings.append(line)
         if not self.json:
             marked = rich("text").Text.assemble(("warning: ", "bold yellow"), safe(line))
-            console(stderr=True).print(marked)
+            rich_console(stderr=True).print(marked)
 
-    def facts(self, title: str, facts: Mapping[str, str], *, answer: bool = False) -> None:
-        """Names and values, one a line; `answer` is what was asked for."""
-        if self.json or (self.quiet and not answer):
+    def facts(self, title: str, facts: Mapping[str, str], *, is_result: bool = False) -> None:
+        """Print names and values, one per line."""
+        if self.json or (self.quiet and not is_result):
             return
         table = self._table(title)
         table.show_header = False
@@ -112,7 +111,7 @@ class Say:
         table.add_column(overflow="fold")
         for name, value in facts.items():
             table.add_row(name, rich("text").Text(safe(value)))
-        self._print(table, answer=answer)
+        self._print(table, is_result=is_result)
 
     def rows(
         self,
@@ -121,7 +120,7 @@ class Say:
         rows: Sequence[Sequence[str]],
         footnote: str = "",
     ) -> None:
-        """The answer as a table; columns are of numbers, but the first and those without a name."""
+        """Print a table of results; columns with a header, except the first, hold numbers."""
         if self.json:
             return
         table = self._table(title)
@@ -129,26 +128,24 @@ class Say:
             table.add_column(name, justify="right" if i and name else "left", no_wrap=i > 0)
         for row in rows:
             table.add_row(*map(cell, row))
-        self._print(table, answer=True, footnote=footnote)
+        self._print(table, is_result=True, footnote=footnote)
 
     def text(self, text: str) -> None:
-        """The answer as lines of text."""
+        """Print lines of text as a result."""
         if not self.json:
             sys.stdout.write(safe_lines(text if text.endswith("\n") else text + "\n"))
 
     def result(self, result: Mapping[str, Any]) -> None:
-        """The answer as one JSON object, if that was asked for."""
+        """Print the result as one JSON object if ``--json`` is set."""
         if self.json:
-            said = {**result, "warnings": self.warnings}
-            # JSON has no nan: None says that there is no number. ASCII holds no command to a
-            # terminal but those that JSON escapes anyway, and DEL.
-            text = json.dumps(plain(said), allow_nan=False).replace("\x7f", "\\u007f")
-            sys.stdout.write(text + "\n")
+            # ASCII has no control characters besides those that JSON escapes, and DEL.
+            text = json.dumps(json_value({**result, "warnings": self.warnings}), allow_nan=False)
+            sys.stdout.write(text.replace("\x7f", "\\u007f") + "\n")
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[float], None]]:
-        """A bar that takes a share between 0 and 1; only terminals show it."""
-        shown = not self.quiet and not self.json and sys.stderr.isatty()
+        """Show a progress bar on a terminal; the callback takes a fraction between 0 and 1."""
+        visible = not self.quiet and not self.json and sys.stderr.isatty()
         module = rich("progress")
         columns = [
             module.TextColumn("{task.description}", markup=False),
@@ -157,11 +154,11 @@ class Say:
             module.TimeElapsedColumn(),
         ]
         bar = module.Progress(
-            *columns, console=console(stderr=True), transient=True, disable=not shown
+            *columns, console=rich_console(stderr=True), transient=True, disable=not visible
         )
         with cleanup_if_stopped(bar.stop), bar:
             task = bar.add_task(safe(what, LONGEST_CELL), total=1.0)
-            yield lambda share: bar.update(task, completed=share)
+            yield lambda fraction: bar.update(task, completed=fraction)
 
     def _table(self, title: str) -> Any:
         return rich("table").Table(
@@ -173,22 +170,22 @@ class Say:
             show_edge=False,
         )
 
-    def _print(self, table: Any, *, answer: bool, footnote: str = "") -> None:
-        out = console(stderr=not answer)
+    def _print(self, table: Any, *, is_result: bool, footnote: str = "") -> None:
+        out = rich_console(stderr=not is_result)
         out.print(table)
         if footnote:
             out.print(safe(footnote), markup=False)
         out.print()
 
 
-def plain(value: Any) -> Any:
-    """Numbers and texts as JSON takes them."""
+def json_value(value: Any) -> Any:
+    """Convert a value to the types of JSON; numbers that are not finite become null."""
     if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float) and not np.isfinite(value):
+        return {str(name): json_value(item) for name, item in value.items()}
+    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
+        return json_value(value.tolist())
+    if isinstance(value, list | tuple):
+        return [json_value(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

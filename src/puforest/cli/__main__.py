@@ -1,5 +1,0 @@
-"""``python -m puforest.cli``."""
-
-from puforest.cli import main
-
-main()

@@ -1,0 +1,133 @@
+"""Training and estimating the class prior on the command line."""
+
+import json
+import re
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+import puforest
+
+FAST = ("--trees", "5", "--threads", "1")
+
+
+def test_fit_prints_a_summary(cli, cli_folder, tmp_path):
+    model = tmp_path / "model.puf"
+    said = cli(
+        "fit", cli_folder / "rows.csv", "--label", "known", "--drop", "truth", "-o", model,
+        "--drop", "id", "--scenario", "single-training-set", "--folds", 2, *FAST,
+    )  # fmt: skip
+    assert said.code == 0
+    assert re.search(r"rows +600: 115 labeled, 485 unlabeled", said.err)
+    assert re.search(r"labels +known = 1 is labeled, 0 is not", said.err)
+    assert re.search(r"features +6: feature 0, feature 1", said.err)
+    assert re.search(r"scenario +single-training-set", said.err)
+    assert re.search(r"prior +0\.\d+, estimated; 95% interval 0\.\d+ to 0\.\d+", said.err)
+    assert "2 folds" in said.out
+    assert re.search(r"Precision +0\.\d+ +0\.\d+ to", said.out)
+    loaded = puforest.load(model)
+    assert loaded.feature_names_in_.tolist() == [f"feature {i}" for i in range(6)]
+    assert loaded.n_estimators == 5
+    assert loaded.prior_estimate_.value == loaded.prior_
+
+
+def test_unused_columns_are_listed(cli, cli_folder, tmp_path):
+    table = pa.csv.read_csv(cli_folder / "rows.csv")
+    table = table.append_column("town", pa.array(["Bern", "Basel"] * 300))
+    table = table.append_column("mixed", pa.array(["1", "n.a.", "3"] * 200))
+    pyarrow.csv.write_csv(table, tmp_path / "rows.csv")
+    said = cli(
+        "fit", tmp_path / "rows.csv", "--label", "known", "--prior", "0.4",
+        "-o", tmp_path / "m.puf", "--no-quality", *FAST,
+    )  # fmt: skip
+    assert re.search(r"not used +1 column: town \(text, such as 'Bern'\)", said.err)
+    assert "the column mixed is not used: 200 of 600 values are not numbers, such as" in said.err
+    assert said.code == 0
+
+
+def test_forest_options(cli, cli_folder, tmp_path):
+    said = cli(
+        "fit", cli_folder / "rows.csv", "--label", "known", "--features", "feature 2",
+        "--features", "feature 0", "--prior", "0.4", "--model", "random-forest", "--risk", "upu",
+        "--loss", "logistic", "--voting", "soft", "--max-depth", 3, "--min-samples-leaf", 7,
+        "--seed", 5, "-o", tmp_path / "m.puf", "--no-quality", *FAST,
+    )  # fmt: skip
+    assert said.code == 0
+    model = puforest.load(tmp_path / "m.puf")
+    assert type(model) is puforest.PURandomForestClassifier
+    expected = {"risk": "upu", "loss": "logistic", "voting": "soft", "max_depth": 3}
+    expected |= {"min_samples_leaf": 7, "random_state": 5, "n_jobs": 1, "prior": 0.4}
+    assert {name: getattr(model, name) for name in expected} == expected
+    assert model.feature_names_in_.tolist() == ["feature 0", "feature 2"]
+
+
+def test_prior(cli, cli_folder, blobs):
+    prior = (
+        "prior",
+        cli_folder / "rows.csv",
+        "--label",
+        "known",
+        "--drop",
+        "truth",
+        "--drop",
+        "id",
+    )
+    prior += ("--scenario", "single-training-set", "--method", "bbe", "--method", "elkan-noto")
+    answer = json.loads(cli(*prior, "--json").out)
+    assert list(answer["estimates"]) == ["bbe", "elkan-noto"]
+    assert abs(answer["estimates"]["bbe"]["value"] - blobs[2].mean()) < 0.2
+    assert re.search(r"bbe +0\.\d+ +0\.\d+ to 0\.\d+", cli(*prior, "--quiet").out)
+    again = json.loads(cli(*prior, "--json", "--threads", 1).out)
+    assert again["estimates"] == answer["estimates"]
+
+
+def test_json_prints_nothing_else(cli, cli_folder, tmp_path):
+    said = cli(
+        "fit", cli_folder / "rows.csv", "--label", "known", "-o", tmp_path / "m.puf",
+        "--folds", 2, "--json", *FAST,
+    )  # fmt: skip
+    assert said.err == ""
+    answer = json.loads(said.out)
+    assert answer["features"][:2] == ["id", "truth"]
+    assert answer["warnings"][0].startswith("the column id has a different value in every row")
+    low, high = answer["prior_interval"]
+    assert low <= answer["prior"] <= high
+    assert 0 <= answer["quality"]["metrics"]["pu_f1"]["value"] <= 1
+
+
+def test_quiet_fit_prints_only_the_quality(cli, cli_folder, tmp_path):
+    fit = ("fit", cli_folder / "rows.csv", "--label", "known", "--prior", "0.4", "-q", *FAST)
+    fit += ("--drop", "id", "--drop", "truth", "--scenario", "single-training-set")
+    assert cli(*fit, "--no-quality", "-o", tmp_path / "m.puf") == (0, "", "")
+    said = cli(*fit, "--folds", 2, "-o", tmp_path / "n.puf")
+    assert said.out.startswith("Quality")
+    assert said.err == ""
+
+
+def test_verbose_prints_details(cli, cli_folder, tmp_path):
+    fit = (
+        "fit",
+        cli_folder / "rows.csv",
+        "--label",
+        "known",
+        "--prior",
+        "0.4",
+        "--no-quality",
+        *FAST,
+    )
+    brief, long = (cli(*fit, "-o", tmp_path / f"m{len(v)}.puf", *v).err for v in ((), ("-v",)))
+    assert set(brief.splitlines()[1:6]) <= set(long.splitlines())
+    assert re.search(r"read in 0\.\d+ s", long)
+    assert "read in" not in brief
+
+
+def test_fits_report_progress(blobs, capsys):
+    fractions = []
+    forest = puforest.PUExtraTreesClassifier(prior=0.4, n_estimators=3, verbose=1)
+    forest.fit(*blobs[:2], progress=fractions.append)
+    assert fractions[-1] == 1.0
+    assert fractions == sorted(fractions)
+    assert capsys.readouterr().err == ""
+    forest.fit(*blobs[:2])
+    assert "3/3 trees" in capsys.readouterr().err

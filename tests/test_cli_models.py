@@ -1,0 +1,81 @@
+"""Describing, exporting and reporting models, and the demo, on the command line."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+import puforest
+
+
+def test_control_characters_in_names_are_escaped(cli, blobs, tmp_path):
+    X, labeled, _ = blobs
+    names = ["\x1b[2J", *(f"feature {i}" for i in range(1, X.shape[1]))]
+    table = pa.table(list(X.T.copy()), names=names)
+    forest = puforest.PUExtraTreesClassifier(prior=0.4, n_estimators=3, random_state=0)
+    forest.fit(table, labeled).save(tmp_path / "model.puf")
+    pyarrow.csv.write_csv(pa.table({"feature 1": X[:, 1], "\x1b]0": X[:, 0]}), tmp_path / "r.csv")
+    said = cli("describe", tmp_path / "model.puf")
+    assert said.out.count("\\x1b[2J") == 2
+    failed = cli("predict", tmp_path / "model.puf", tmp_path / "r.csv", "-o", tmp_path / "s.csv")
+    assert "\\x1b]0" in failed.err
+    assert "\x1b" not in said.out + failed.err
+
+
+def test_describe(cli, cli_folder):
+    said = cli("describe", cli_folder / "model.puf", "--top", 2)
+    assert said.code == 0
+    assert puforest.load(cli_folder / "model.puf").describe() in said.out
+    answer = json.loads(cli("describe", cli_folder / "model.puf", "--json", "--top", 2).out)
+    assert answer["class"] == "PUExtraTreesClassifier"
+    assert answer["prior"] == 0.4
+    assert len(answer["importances"]) == 2
+    assert answer["features"][0] == "feature 0"
+
+
+def test_export(cli, cli_folder, tmp_path):
+    import onnx
+    import treelite
+
+    model = cli_folder / "model.puf"
+    assert cli("export", model, "--to", "onnx", "-o", tmp_path / "m.onnx").code == 0
+    onnx.checker.check_model(onnx.load(tmp_path / "m.onnx"))
+    assert cli("export", model, "--to", "treelite", "-o", tmp_path / "m.tl").code == 0
+    assert treelite.Model.deserialize(str(tmp_path / "m.tl")).num_tree == 5
+    text = cli("export", model, "--to", "text", "--tree", 3, "--max-depth", 1).out
+    assert text.startswith("PUExtraTreesClassifier, tree 3")
+    assert len(text.splitlines()) == 4
+    assert cli("export", model, "--to", "dot", "-o", tmp_path / "t.dot").code == 0
+    assert (tmp_path / "t.dot").read_text().startswith("digraph")
+
+
+def test_export_refuses_incompatible_options(cli, cli_folder, tmp_path):
+    assert "-o" in cli("export", cli_folder / "model.puf", "--to", "onnx").err
+    out = tmp_path / "m.onnx"
+    said = cli("export", cli_folder / "model.puf", "--to", "onnx", "--tree", 1, "-o", out)
+    assert said.code == 1
+    assert "--tree" in said.err
+    assert not out.exists()
+
+
+def test_report(cli, cli_folder, tmp_path):
+    out = tmp_path / "r.html"
+    said = cli(
+        "report", cli_folder / "model.puf", cli_folder / "rows.csv", "--label", "known",
+        "--held-out", "--title", "Fraud & more", "-o", out, "--threads", 1,
+    )  # fmt: skip
+    assert said.code == 0
+    assert "Fraud &amp; more" in out.read_text()
+
+
+def test_demo(cli, tmp_path):
+    answer = json.loads(cli("demo", tmp_path, "--json").out)
+    names = ["model.puf", "mushrooms.csv", "new-mushrooms.csv", "report.html"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    assert abs(answer["prior"] - 0.518) < 0.05
+    assert abs(answer["metrics"]["pu_recall"]["value"] - answer["truth"]["pu_recall"]) < 0.03
+    assert next(iter(answer["importances"])) == "odor=n"
+    said = cli("demo", tmp_path)
+    assert said.code == 1
+    assert "--force" in said.err
