@@ -55,7 +55,7 @@ def test_every_instruction_set_grows_the_same_forests():
 def test_an_unknown_instruction_set_is_named(monkeypatch):
     monkeypatch.setenv("PUFOREST_SIMD", "abacus")
     forest = PUExtraTreesClassifier(0.5, n_estimators=1)
-    with pytest.raises(ValueError, match=r"PUFOREST_SIMD=abacus .* there are: baseline"):
+    with pytest.raises(ValueError, match=r"PUFOREST_SIMD=abacus is not available .*: baseline"):
         forest.fit([[0.0], [1.0]], [0, 1])
 
 
