@@ -8,7 +8,7 @@ from puforest import (
     PUExtraTreesClassifier,
     PURandomForestClassifier,
 )
-from puforest._model import Forest
+from puforest._model import NODE_FIELDS, Forest
 
 # Scales of the columns, so that thresholds have all magnitudes.
 SCALES = np.array([1.0, 1e-3, 1e300, 1e-310, 1e38, 1e-40])
@@ -67,21 +67,12 @@ def edge_rows(model, dtype, n=2000, seed=1):
 
 def with_trees(model, *trees):
     """Replace the trees of the model; each is a list of (feature, threshold, left, w_p, w_u)."""
-    feature, threshold, left, w_p, w_u = (
-        np.concatenate([[node[i] for node in tree] for tree in trees]) for i in range(5)
-    )
-    nodes = len(feature)
-    model._forest = Forest(
-        n_features=model.n_features_in_,
-        offset=np.cumsum([0, *(len(tree) for tree in trees)]),
-        feature=feature.astype(np.int32),
-        threshold=threshold.astype(np.float64),
-        left=left.astype(np.int32),
-        w_p=w_p.astype(np.float64),
-        w_u=w_u.astype(np.float64),
-        n_labeled=np.arange(nodes, dtype=np.int32),
-        n_unlabeled=np.arange(nodes, dtype=np.int32),
-    )
+    rows = np.array([node for tree in trees for node in tree])
+    nodes = {field.name: np.arange(len(rows), dtype=field.dtype) for field in NODE_FIELDS}
+    for name, column in zip(("feature", "threshold", "left", "w_p", "w_u"), rows.T, strict=True):
+        nodes[name] = column.astype(nodes[name].dtype)
+    offset = np.cumsum([0, *(len(tree) for tree in trees)])
+    model._forest = Forest(n_features=model.n_features_in_, offset=offset, **nodes)
     return model
 
 

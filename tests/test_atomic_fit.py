@@ -141,6 +141,6 @@ def test_prior_estimators_are_as_before_too():
     model = KernelMean(random_state=0).fit(X, Y)
     before = dict(vars(model))
     few = np.r_[:5, 30]
-    with pytest.raises(ValueError, match="at least two of each kind"):
+    with pytest.raises(ValueError, match="at least two labeled and two unlabeled"):
         model.fit(X[few, :2], Y[few])
     assert vars(model) == before

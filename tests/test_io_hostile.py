@@ -153,7 +153,9 @@ def test_a_newer_format_asks_to_update(tree, folder):
     def newer(header, arrays):
         header["format_version"] = 2
 
-    message = "version 2 of the format, and this puforest reads versions up to 1: update puforest"
+    message = (
+        "format version 2, and this version of puforest reads versions up to 1: upgrade puforest"
+    )
     assert_rejected_after(newer, tree, message, folder)
 
 

@@ -55,7 +55,7 @@ def test_all_instruction_sets_build_the_same_forests():
 def test_unknown_instruction_set(monkeypatch):
     monkeypatch.setenv("PUFOREST_SIMD", "abacus")
     forest = PUExtraTreesClassifier(0.5, n_estimators=1)
-    with pytest.raises(ValueError, match=r"PUFOREST_SIMD=abacus .* there are: baseline"):
+    with pytest.raises(ValueError, match=r"PUFOREST_SIMD=abacus is not available .*: baseline"):
         forest.fit([[0.0], [1.0]], [0, 1])
 
 

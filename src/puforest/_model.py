@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copyreg
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
@@ -49,9 +48,9 @@ class Forest(_core.NodeArrays):
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"offset": self.offset, **self._nodes()}
 
-    # skops calls it, and the default of object does not support native base classes.
+    # For skops: the default does not support classes with a native base.
     def __reduce__(self) -> tuple[Any, ...]:
-        return copyreg.__newobj__, (Forest,), self.__getstate__()  # type: ignore[attr-defined]
+        return _new_forest, (), self.__getstate__()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"version": FORMAT_VERSION, "n_features": self.n_features, **self._arrays()}
@@ -221,3 +220,8 @@ class Forest(_core.NodeArrays):
         inner, reduction = self.reductions(risk, loss)
         infinite = self.feature[inner[~np.isfinite(reduction)]]
         return np.bincount(infinite, minlength=self.n_features)
+
+
+def _new_forest() -> Forest:
+    """Return a forest without arrays, to be filled by `Forest.__setstate__`."""
+    return Forest.__new__(Forest)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
 from puforest._atomic_write import atomic_write, require_place
-from puforest._matrix import validated
+from puforest._unwrap import fitted_trees
 from puforest.prior import PriorEstimate
 from puforest.report._collect import collect, find_prior
 from puforest.report._page import page
@@ -102,7 +102,7 @@ def write_report(
     _require_free(file, check.boolean("overwrite", overwrite))
     check.integer("n_simulations", n_simulations, 0)
     names = check.feature_names(model, X, given=feature_names)
-    table = None if X is None else _table(model, X)
+    table = None if X is None else fitted_trees(model)._validated(X)
     rows = _evaluation_rows(subject, table, y, sample_weight, propensity)
     rng = check.random_state(random_state)
     scores = None
@@ -128,12 +128,6 @@ def write_report(
         part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
         _require_free(file, overwrite)  # it may have been created in the meantime
     return file
-
-
-def _table(model: Any, X: check.MatrixLike) -> NDArray[Any]:
-    """Validate X against the columns of the fit."""
-    table: NDArray[Any] = validated(model, X, reset=False)
-    return table
 
 
 def _evaluation_rows(
