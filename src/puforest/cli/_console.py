@@ -145,7 +145,9 @@ class Console:
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[float], None]]:
         """Show a progress bar on a terminal; the callback takes a fraction between 0 and 1."""
-        visible = not self.quiet and not self.json and sys.stderr.isatty()
+        if self.quiet or self.json or not sys.stderr.isatty():
+            yield lambda fraction: None
+            return
         module = rich("progress")
         columns = [
             module.TextColumn("{task.description}", markup=False),
@@ -153,9 +155,7 @@ class Console:
             module.TaskProgressColumn(),
             module.TimeElapsedColumn(),
         ]
-        bar = module.Progress(
-            *columns, console=rich_console(stderr=True), transient=True, disable=not visible
-        )
+        bar = module.Progress(*columns, console=rich_console(stderr=True), transient=True)
         with cleanup_if_stopped(bar.stop), bar:
             task = bar.add_task(safe(what, LONGEST_CELL), total=1.0)
             yield lambda fraction: bar.update(task, completed=fraction)

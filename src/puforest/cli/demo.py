@@ -46,7 +46,7 @@ def demo(
 ) -> dict[str, Any]:
     """Run a tour on a data set of mushrooms.
 
-    Estimates the class prior, trains a forest on 1000 mushrooms that are labeled as edible and 5093
+    Estimates the class prior, trains a forest on 1000 mushrooms that are labeled as edible and 4176
     that are unlabeled, evaluates it without labeled negatives next to the true quality, lists the
     most important features, and writes a report and the data.
     """

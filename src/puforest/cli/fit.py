@@ -134,7 +134,6 @@ def fit(
     Columns that are not numeric are listed and left out.
     """
     import puforest
-    from puforest.cli import _quality
     from puforest.cli._summary import print_summary, summary_json
     from puforest.cli.tables._write import refuse_existing
 
@@ -160,7 +159,11 @@ def fit(
         n_jobs=o.n_jobs(threads),
         random_state=seed,
     )
-    splits = [] if no_quality else _quality.folds(table.X, table.labeled, folds, seed)
+    splits = []
+    if not no_quality:
+        from puforest.cli import _quality
+
+        splits = _quality.folds(table.X, table.labeled, folds, seed)  # fails before the training
     train(console, forest, table)
     known = prior_facts(forest)
     console.facts("Forest", {"prior": known["text"], "trees": describe_trees(forest)})
