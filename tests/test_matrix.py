@@ -39,7 +39,7 @@ READERS = {
         PUDecisionTreeClassifier(0.4), X, Y, X_test=x, y_test=Y
     ),
     "dependence": lambda x: partial_dependence(FITTED, x, 0),
-    "folds": lambda x: list(PUStratifiedKFold(2, group_copies=True).split(x, Y)),
+    "folds": lambda x: list(PUStratifiedKFold(2, group_duplicates=True).split(x, Y)),
     "report": lambda x: write_report(FITTED, "/tmp/never-written.html", x, Y, overwrite=True),
     "propensity": lambda x: linear_propensity(x, frequency=0.5),
 }

@@ -51,28 +51,28 @@ def test_shuffling_is_seeded_and_can_be_turned_off():
 @pytest.mark.parametrize(
     "splitter",
     [
-        PUStratifiedKFold(5, group_copies=True, random_state=0),
-        PUShuffleSplit(5, test_size=0.2, group_copies=True, random_state=0),
+        PUStratifiedKFold(5, group_duplicates=True, random_state=0),
+        PUShuffleSplit(5, test_size=0.2, group_duplicates=True, random_state=0),
     ],
 )
 def test_duplicates_stay_together(splitter):
     rng = np.random.default_rng(0)
     X, labeled = make_pu(rng.normal(size=(500, 2)), np.repeat([0, 1], 250), n_labeled=100)
     duplicates_apart = []
-    for group_copies in (True, False):
-        splitter.group_copies = group_copies
+    for group_duplicates in (True, False):
+        splitter.group_duplicates = group_duplicates
         for train, test in splitter.split(X, labeled):
             assert len(np.intersect1d(train, test)) == 0
             assert_allclose(labeled[test].mean(), 1 / 6, atol=0.02)
             apart = np.isin(X[train, 0], X[test, 0]).sum()
-            duplicates_apart.append((group_copies, bool(apart)))
+            duplicates_apart.append((group_duplicates, bool(apart)))
     assert set(duplicates_apart) == {(True, False), (False, True)}
 
 
 def test_duplicates_may_hold_missing_values_and_signed_zeros():
     X = np.array([[0.0, np.nan], [-0.0, np.nan]] * 2 + [[i, 1.0] for i in range(8)])
     y = np.array([1, 0] * 6)
-    for train, test in PUStratifiedKFold(2, group_copies=True, random_state=0).split(X, y):
+    for train, test in PUStratifiedKFold(2, group_duplicates=True, random_state=0).split(X, y):
         assert np.isin([0, 1, 2, 3], train).sum() in (0, 4)
         assert len(train) + len(test) == 12
 
@@ -82,7 +82,7 @@ def test_splitters_refuse():
     with pytest.raises(ValueError, match="y has 3 labeled rows, too few for n_splits=5"):
         next(PUStratifiedKFold().split(X, y))
     with pytest.raises(ValueError, match="y has 1 distinct labeled rows"):
-        next(PUStratifiedKFold(2, group_copies=True).split(np.zeros((20, 1)), y))
+        next(PUStratifiedKFold(2, group_duplicates=True).split(np.zeros((20, 1)), y))
     with pytest.raises(ValueError, match="y has 1 labeled rows, too few for two parts"):
         next(PUShuffleSplit(2, test_size=0.5).split(X, np.arange(20) == 3))
     few = np.repeat([1, 0], [3, 97])
@@ -94,10 +94,10 @@ def test_splitters_refuse():
         next(PUStratifiedKFold().split(X, np.zeros(20)))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         next(PUStratifiedKFold(2).split(X[:5], y))
-    with pytest.raises(TypeError, match="group_copies must be True or False"):
-        next(PUStratifiedKFold(2, group_copies="yes").split(X, y))
+    with pytest.raises(TypeError, match="group_duplicates must be True or False"):
+        next(PUStratifiedKFold(2, group_duplicates="yes").split(X, y))
     with pytest.raises(TypeError, match="X"):
-        next(PUStratifiedKFold(2, group_copies=True).split(sp.csr_array(X), y))
+        next(PUStratifiedKFold(2, group_duplicates=True).split(sp.csr_array(X), y))
 
 
 def test_train_test_split_takes_what_scikit_learn_takes():
@@ -113,7 +113,7 @@ def test_train_test_split_takes_what_scikit_learn_takes():
         assert_array_equal(dense.toarray(), table)
     assert len(pu_train_test_split(X, y, train_size=0.5, random_state=0)[0]) == 20
     doubled = pd.concat([X, X])
-    parts = pu_train_test_split(doubled, np.tile(y, 2), group_copies=True, random_state=0)
+    parts = pu_train_test_split(doubled, np.tile(y, 2), group_duplicates=True, random_state=0)
     assert not np.isin(parts[0]["a"], parts[1]["a"]).any()
 
 
@@ -168,7 +168,7 @@ def test_scoring():
 def test_splitters_within_scikit_learn():
     X, labeled, _ = draw(300, "case-control")
     pipe = make_pipeline(StandardScaler(), forest(n_estimators=5))
-    folds = PUStratifiedKFold(3, group_copies=True, random_state=0)
+    folds = PUStratifiedKFold(3, group_duplicates=True, random_state=0)
     search = GridSearchCV(
         pipe, {"purandomforestclassifier__max_depth": [1, 4]}, cv=folds, scoring=labeled_fraction
     )
@@ -177,7 +177,7 @@ def test_splitters_within_scikit_learn():
     result = sklearn_cross_validate(pipe, X, labeled, cv=splits, scoring=labeled_fraction)
     assert_allclose(result["test_score"], labeled.mean(), atol=0.01)
     assert repr(splits) == (
-        "PUShuffleSplit(group_copies=False, n_splits=4, random_state=0, test_size=0.3,\n"
+        "PUShuffleSplit(group_duplicates=False, n_splits=4, random_state=0, test_size=0.3,\n"
         "        train_size=None)"
     )
 

@@ -173,7 +173,7 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
     Notes
     -----
     If labeled rows also appear in the unlabeled set, use ``cv=PUStratifiedKFold(
-    group_copies=True)`` instead of "oob", so that no row is scored by a model that has seen its
+    group_duplicates=True)`` instead of "oob", so that no row is scored by a model that has seen its
     duplicate.
 
     Examples

@@ -22,7 +22,9 @@ CHANCE = "may be chance"
 def folds(X: NDArray[Any], labeled: NDArray[np.int64], n: int, seed: int) -> list[Split]:
     """Split rows into folds that keep duplicate rows together."""
     try:
-        return list(PUStratifiedKFold(n, random_state=seed, group_copies=True).split(X, labeled))
+        return list(
+            PUStratifiedKFold(n, random_state=seed, group_duplicates=True).split(X, labeled)
+        )
     except ValueError as error:
         raise ValueError(f"--folds {n}: {error} Or use --no-quality.") from error
 

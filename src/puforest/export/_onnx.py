@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
@@ -27,6 +26,7 @@ from puforest import _validation as check
 from puforest._atomic_write import atomic_write, require_place
 from puforest._base import PUClassifier
 from puforest._optional_imports import optional_import
+from puforest._warnings import warn
 from puforest.calibration import PUCalibratedClassifier
 from puforest.export._onnx_outputs import Graph, outputs_from_posteriors, outputs_from_votes
 from puforest.export._trees import fitted, leaf_values
@@ -100,10 +100,9 @@ def to_onnx(
     if path is not None:
         require_place(Path(path))
     if (depth := forest.get_depth()) > DEEPEST:
-        warnings.warn(
+        warn(
             f"model has a tree of depth {depth:,}: onnxruntime may crash when it loads the ONNX "
             f"model. Fit with max_depth={DEEPEST:_} or less, or with a larger min_samples_leaf.",
-            stacklevel=2,
         )
     hard = forest.voting == "hard"
     within = out if hard else np.dtype(np.float64)

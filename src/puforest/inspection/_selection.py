@@ -255,7 +255,7 @@ def _splits(
     if cv is None or check.is_integer(cv):
         folds = 5 if cv is None else int(cv)
         together = scenario == "case-control"
-        cv = PUStratifiedKFold(folds, random_state=rng, group_copies=together)
+        cv = PUStratifiedKFold(folds, random_state=rng, group_duplicates=together)
     elif isinstance(cv, str) or not hasattr(cv, "split"):
         raise TypeError(f"cv must be an integer or a splitter with a method 'split', got {cv!r}")
     return list(cv.split(X, y))

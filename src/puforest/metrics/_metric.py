@@ -6,7 +6,6 @@ it leaves its range, its interval and its scorer all follow from that.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +16,7 @@ from sklearn.utils import column_or_1d
 
 from puforest import _validation as check
 from puforest._sample import ROUNDING, PUSample, pu_sample
+from puforest._warnings import warn
 
 Array = NDArray[np.float64]
 
@@ -245,5 +245,5 @@ def score(
     )
     found = data.estimate(metric, **options)
     if found.warning is not None:
-        warnings.warn(found.warning, stacklevel=3)
+        warn(found.warning)
     return metric.clip(found.value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
 from puforest._sample import PUSample
+from puforest._warnings import warn
 from puforest.metrics._docs import documented
 from puforest.metrics._metric import (
     Array,
@@ -210,7 +210,7 @@ def pu_reliability_curve(
     bins = probability_bins(data.sample, data.values, data.prior, n_bins=n_bins, strategy=strategy)
     mismatch = bins.mismatch(data.sample)
     if mismatch is not None:
-        warnings.warn(mismatch, stacklevel=2)
+        warn(mismatch)
     filled = bins.population > 0
     population = bins.population[filled]
     observed = np.minimum(bins.positives[filled] / population, 1)

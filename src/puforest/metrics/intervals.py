@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +14,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
 from puforest._sample import PUSample
+from puforest._warnings import warn
 from puforest.metrics._docs import documented
 from puforest.metrics._metric import Estimate, EvaluationSet, Metric, evaluation_set
 from puforest.metrics._registry import find_metric
@@ -238,5 +238,5 @@ def pu_interval(
     )
     found, interval = estimate_interval(known, data, settings, **options)
     if found.warning is not None:
-        warnings.warn(found.warning, stacklevel=2)
+        warn(found.warning)
     return interval

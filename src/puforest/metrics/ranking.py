@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.isotonic import isotonic_regression
 
 from puforest._sample import PUSample
+from puforest._warnings import warn
 from puforest.metrics._docs import documented
 from puforest.metrics._metric import (
     Array,
@@ -340,5 +340,5 @@ def _curve(
     at = thresholds(data.sample, data.values)
     mismatch = at.mismatch(data.sample, data.prior)
     if mismatch is not None:
-        warnings.warn(mismatch, stacklevel=3)
+        warn(mismatch)
     return at, data.prior

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from puforest._confidence import CONFIDENCE
 from puforest._sample import pu_sample
+from puforest._warnings import warn
 from puforest.metrics._docs import documented
 from puforest.metrics._metric import EvaluationSet, PriorMismatchWarning, read_values
 from puforest.metrics._registry import METRICS
@@ -145,7 +145,7 @@ def pu_classification_report(
                 notes.append(str(found.warning))
                 mismatch |= isinstance(found.warning, PriorMismatchWarning)
     if mismatch:
-        warnings.warn(PriorMismatchWarning("\n".join(notes)), stacklevel=2)
+        warn(PriorMismatchWarning("\n".join(notes)))
     return ClassificationReport(
         metrics,
         triviality(EvaluationSet(sample, values["prediction"], known)),

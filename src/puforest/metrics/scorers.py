@@ -54,7 +54,7 @@ class PUScorer(BaseEstimator):
         self.scenario = scenario
         self.options = options
 
-    def __call__(
+    def score(
         self,
         estimator: Any,
         X: check.MatrixLike,
@@ -64,35 +64,7 @@ class PUScorer(BaseEstimator):
     ) -> float:
         """Evaluate a fitted estimator on held-out rows.
 
-        Parameters
-        ----------
-        estimator : estimator
-            A fitted classifier.
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their PU labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            Sample weights.
-        propensity : array-like of shape (n_samples,), optional
-            Probability that each labeled row is labeled given that it is positive.
-
-        Returns
-        -------
-        float
-            The metric, negated if it is a loss.
-        """
-        return self.score(estimator, X, y, sample_weight, propensity)
-
-    def score(
-        self,
-        estimator: Any,
-        X: check.MatrixLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        propensity: ArrayLike | None = None,
-    ) -> float:
-        """Evaluate a fitted estimator; the method that metadata routing looks for.
+        Metadata routing looks for a method of this name; scikit-learn calls the scorer itself.
 
         Parameters
         ----------
@@ -132,6 +104,8 @@ class PUScorer(BaseEstimator):
             **options,
         )
         return value if metric.greater_is_better else -value
+
+    __call__ = score
 
 
 def _required(parameter: str, found: T | None, estimator: Any) -> T:

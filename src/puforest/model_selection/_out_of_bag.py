@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ from puforest._out_of_bag import out_of_bag_risk, out_of_bag_sample
 from puforest._sample import pu_sample
 from puforest._training_rows import training_rows
 from puforest._unwrap import known_prior, known_scenario
+from puforest._warnings import warn
 from puforest.metrics._metric import EvaluationSet
 from puforest.metrics.probability import RISK
 from puforest.risk import LOSSES
@@ -58,7 +58,7 @@ def oob_risk(
     """Estimate the risk of a forest from out-of-bag votes, without cross-validation.
 
     Labeled rows that also appear in the unlabeled set bias the estimate: trees that have seen one
-    duplicate vote on the other. Cross-validate with ``group_copies=True`` in that case.
+    duplicate vote on the other. Cross-validate with ``group_duplicates=True`` in that case.
 
     Parameters
     ----------
@@ -147,9 +147,8 @@ def oob_risk(
 def _warn_of_duplicates(X: Any, labeled: NDArray[np.bool_]) -> None:
     duplicates = labeled_duplicates(X, labeled)
     if duplicates:
-        warnings.warn(
+        warn(
             f"{duplicates} of {labeled.sum()} labeled rows also appear in the unlabeled set: trees "
             "that have seen one duplicate vote on the other, which biases the out-of-bag risk. "
-            "Remove the duplicates, or cross-validate with PUStratifiedKFold(group_copies=True).",
-            stacklevel=3,
+            "Remove the duplicates, or cross-validate with PUStratifiedKFold(group_duplicates=True).",
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +12,7 @@ from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._sample import PUSample, pu_sample
 from puforest._unwrap import known_scenario
+from puforest._warnings import warn
 from puforest.metrics.classification import accuracy, f1, precision
 
 __all__ = ["PriorSensitivity", "prior_sensitivity"]
@@ -198,9 +198,8 @@ def _warn_if_pure(estimator: PUClassifier) -> None:
     w_p, w_u = forest.w_p[forest.is_leaf], forest.w_u[forest.is_leaf]
     mixed = float(w_u[(w_p > 0) & (w_p < w_u)].sum() / w_u.sum())
     if mixed < FEW_MIXED:
-        warnings.warn(
+        warn(
             f"only {mixed:.1%} of the population is in leaves with both classes; pure leaves "
             "predict the same class for most priors. Fit the estimator with min_samples_leaf, "
             "max_leaf_nodes or max_depth to see the sensitivity to the prior.",
-            stacklevel=3,
         )

@@ -21,7 +21,7 @@ __all__ = ["PUShuffleSplit", "PUStratifiedKFold", "pu_train_test_split"]
 class _PUSplit:
     """Mixin that lets a stratified splitter of scikit-learn split by PU label."""
 
-    group_copies: bool
+    group_duplicates: bool
 
     def split(
         self, X: check.MatrixLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -46,7 +46,7 @@ class _PUSplit:
         with check.data_errors("y"):
             _, labeled = check.labels(column_or_1d(y), "labeled", "unlabeled")
         check_consistent_length(X, labeled)
-        if not check.boolean("group_copies", self.group_copies):
+        if not check.boolean("group_duplicates", self.group_duplicates):
             self._require_enough(labeled.sum(), (~labeled).sum())
             for split in self._strata(labeled, groups):
                 yield _with_both_kinds(split, labeled)
@@ -68,7 +68,7 @@ class _PUSplit:
     def _require_enough(self, labeled: int, unlabeled: int) -> None:
         """Refuse data with fewer labeled or unlabeled rows than parts."""
         parts = self.n_splits if isinstance(self, StratifiedKFold) else 2
-        distinct = "distinct " if self.group_copies else ""
+        distinct = "distinct " if self.group_duplicates else ""
         for kind, number in (("labeled", labeled), ("unlabeled", unlabeled)):
             if number < parts:
                 name = f"n_splits={parts}" if isinstance(self, StratifiedKFold) else "two parts"
@@ -103,7 +103,7 @@ class PUStratifiedKFold(_PUSplit, StratifiedKFold):
         Whether to shuffle the rows first. PU data is often sorted, labeled rows first.
     random_state : int, RandomState instance or None, default=None
         Seed of the shuffling.
-    group_copies : bool, default=False
+    group_duplicates : bool, default=False
         Whether to put duplicate rows into the same fold. Set it if labeled rows also appear in the
         unlabeled set, as in the data of the paper: otherwise a model is evaluated on duplicates of
         its training rows. Fractions are then those of distinct rows.
@@ -128,10 +128,10 @@ class PUStratifiedKFold(_PUSplit, StratifiedKFold):
         *,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
-        group_copies: bool = False,
+        group_duplicates: bool = False,
     ) -> None:
         super().__init__(n_splits=n_splits, shuffle=shuffle, random_state=random_state)
-        self.group_copies = group_copies
+        self.group_duplicates = group_duplicates
 
 
 class PUShuffleSplit(_PUSplit, StratifiedShuffleSplit):
@@ -143,12 +143,12 @@ class PUShuffleSplit(_PUSplit, StratifiedShuffleSplit):
         Number of splits.
     test_size : int, float or None, default=None
         Number or fraction of test rows. None is the complement of `train_size`, or 0.1. With
-        ``group_copies=True`` it refers to distinct rows.
+        ``group_duplicates=True`` it refers to distinct rows.
     train_size : int, float or None, default=None
         Number or fraction of training rows. None is the complement of `test_size`.
     random_state : int, RandomState instance or None, default=None
         Seed of the splits.
-    group_copies : bool, default=False
+    group_duplicates : bool, default=False
         Whether to keep duplicate rows in the same part; see `PUStratifiedKFold`.
 
     Examples
@@ -168,7 +168,7 @@ class PUShuffleSplit(_PUSplit, StratifiedShuffleSplit):
         test_size: int | float | None = None,
         train_size: int | float | None = None,
         random_state: int | np.random.RandomState | None = None,
-        group_copies: bool = False,
+        group_duplicates: bool = False,
     ) -> None:
         super().__init__(
             n_splits=n_splits,
@@ -176,7 +176,7 @@ class PUShuffleSplit(_PUSplit, StratifiedShuffleSplit):
             train_size=train_size,
             random_state=random_state,
         )
-        self.group_copies = group_copies
+        self.group_duplicates = group_duplicates
 
 
 def pu_train_test_split(
@@ -186,7 +186,7 @@ def pu_train_test_split(
     test_size: int | float | None = None,
     train_size: int | float | None = None,
     random_state: int | np.random.RandomState | None = None,
-    group_copies: bool = False,
+    group_duplicates: bool = False,
 ) -> list[Any]:
     """Split data into a training and a test set with the same fraction of labeled rows.
 
@@ -200,12 +200,12 @@ def pu_train_test_split(
         Further arrays to split, such as sample weights.
     test_size : int, float or None, default=None
         Number or fraction of test rows. None is the complement of `train_size`, or 0.25. With
-        ``group_copies=True`` it refers to distinct rows.
+        ``group_duplicates=True`` it refers to distinct rows.
     train_size : int, float or None, default=None
         Number or fraction of training rows. None is the complement of `test_size`.
     random_state : int, RandomState instance or None, default=None
         Seed of the split.
-    group_copies : bool, default=False
+    group_duplicates : bool, default=False
         Whether to keep duplicate rows in the same part; see `PUStratifiedKFold`.
 
     Returns
@@ -229,7 +229,7 @@ def pu_train_test_split(
         test_size=test_size,
         train_size=train_size,
         random_state=random_state,
-        group_copies=group_copies,
+        group_duplicates=group_duplicates,
     )
     arrays = (X, y, *more)
     check_consistent_length(*arrays)

@@ -103,7 +103,7 @@ def held_out_scores(
     if held_out:
         scores = np.asarray(subject.model.predict_proba(rows.X)[:, 1])
         return HeldOutScores(scores, [(subject.model, np.arange(len(rows.X)))], True)
-    splitter = PUStratifiedKFold(cv, random_state=rng, group_copies=True)
+    splitter = PUStratifiedKFold(cv, random_state=rng, group_duplicates=True)
     splits = list(splitter.split(rows.X, rows.y))
     models = []
 
