@@ -150,5 +150,6 @@ def _warn_of_duplicates(X: Any, labeled: NDArray[np.bool_]) -> None:
         warn(
             f"{duplicates} of {labeled.sum()} labeled rows also appear in the unlabeled set: trees "
             "that have seen one duplicate vote on the other, which biases the out-of-bag risk. "
-            "Remove the duplicates, or cross-validate with PUStratifiedKFold(group_duplicates=True).",
+            "Remove the duplicates, or cross-validate with "
+            "PUStratifiedKFold(group_duplicates=True)."
         )
