@@ -1,4 +1,5 @@
-# All commands of the README. Each one first installs what it requires into .venv.
+# Commands described in README.md and CONTRIBUTING.md. Each target first installs its requirements into
+# .venv.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -58,12 +59,12 @@ coverage: $(VENV)/installed-dev
 	cd build/coverage && ../../$(BIN)/gcovr --root ../.. --filter ../../core/src --filter ../../core/include \
 	  --exclude-throw-branches --merge-lines --print-summary .
 
-# Corrupt 100,000 files of all formats and read them; files that fail are kept in build/fuzz. For a
+# Read 100,000 corrupted files of all formats; files that cause a failure are kept in build/fuzz. For a
 # shorter run, use ARGS="--files 5000 --kind csv --seed 1"; --start resumes an earlier run.
 fuzz: $(VENV)/installed-dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
 
-# Interrupt commands at 200 random moments, and exhaust disk space and memory at as many points.
+# Interrupt commands at 200 random times, and exhaust disk space and memory at as many points.
 attack: $(VENV)/installed-dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz.interrupts
 	PYTHONPATH=tests $(BIN)/python -m fuzz.exhaustion
@@ -74,7 +75,7 @@ DATA ?= $(PUFOREST_DATA)
 reproduce: $(VENV)/installed-experiments
 	$(BIN)/python -m experiments.reproduce $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-# Compare methods over data sets, scenarios and numbers of labeled samples.
+# Compare methods across data sets, scenarios and numbers of labeled samples.
 leaderboard: $(VENV)/installed-experiments
 	$(BIN)/python -m experiments.leaderboard $(if $(DATA),--data "$(DATA)") $(ARGS)
 
@@ -88,7 +89,7 @@ bench: $(VENV)/installed-bench
 bench-report: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.report $(ARGS)
 
-# Measure the growth of time and memory with the number of rows.
+# Measure how time and memory scale with the number of rows.
 bench-scale: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.scale $(ARGS)
 
@@ -110,7 +111,7 @@ $(VENV)/installed: $(VENV)/pip pyproject.toml $(CORE) $(PACKAGE)
 	$(PIP) install '.[cli]'
 	touch $@
 
-# Install the packages that it is compared with.
+# Install the packages that puforest is compared with.
 $(VENV)/installed-bench: $(VENV)/installed
 	$(PIP) install --group bench
 	touch $@

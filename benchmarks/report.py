@@ -160,7 +160,7 @@ def targets() -> list[Target]:
     for measure, wanted in (("predict_batch", 5), ("predict_one", 50)):
         found += [Target(MEASURES[measure], w, measure, ET, SK_ET, wanted) for w in WORKLOADS]
     found += [
-        Target("fit on all threads", w, "fit", who, "itself on one thread", 1.8, "threads")
+        Target("fit on all threads", w, "fit", who, "puforest on one thread", 1.8, "threads")
         for w, who in (("mnist", ET), ("mnist", PU), ("cifar-10", ET), ("covtype", ET))
     ]
     return [
@@ -222,23 +222,24 @@ def table(results: Results, workload: str, trees: int, threads: int, task: str) 
                 number(row["memory_over_x"], 2),
             ]
         )
-    kind = {"pn": "true classes", "pu": "labeled positives, and all rows unlabeled"}[task]
+    kind = {"pn": "true classes", "pu": "PU labels (all rows are in the unlabeled set)"}[task]
     rounds = min(row["rounds"] for row in rows.values())
     about = (
         f"**{title(workload)}**, {kind}; {plural(trees, 'tree')}, {plural(threads, 'thread')}; "
-        f"medians of {plural(rounds, 'round')}; in brackets how many times faster than "
-        f"{reference}" + ("" if base else f", which was {NOT_MEASURED}") + "."
+        f"medians of {plural(rounds, 'round')}"
+        + (f"; in parentheses, speedup over {reference}" if base else "")
+        + "."
     )
     header = [
         "",
         "fit, s",
-        "fastest to slowest fit, s",
+        "range of fit times, s",
         "predict 10,000 rows, s",
         "predict one row, ms",
         "accuracy, %",
         "balanced accuracy, %",
         "F1, %",
-        "bytes a node",
+        "bytes per node",
         "peak memory / X",
     ]
     return about + "\n\n" + markdown(header, lines)
@@ -293,7 +294,7 @@ def summary(results: Results) -> str:
             rows.append([what, theirs + fell, f"{plain(ratio)}×", accuracy])
         if not i and (ratio := results.scaling(workload, ET)):
             what = f"{title(workload)}: fit on {results.threads[-1]} threads, extra trees, PN"
-            rows.append([what, "itself on one thread", f"{plain(ratio)}×", ""])
+            rows.append([what, "puforest on one thread", f"{plain(ratio)}×", ""])
     missing = [name for w, name in WORKLOADS.items() if w not in results.workloads]
     everybody = {who for *_, who in results.rows}
     missing += [who for who in (RF, IX_ET, IX_RF, PULEARN, AUTHORS) if who not in everybody]
@@ -302,7 +303,7 @@ def summary(results: Results) -> str:
         f"Speedup on one thread with {plural(results.trees, 'tree')}, unless noted otherwise: "
         f"ratios of medians over {plural(rounds, 'round')}. PN is ordinary supervised learning; "
         '"P against U" treats unlabeled rows as negatives.',
-        markdown(["task", "compared with", "speedup", "accuracy, %: ours / theirs"], rows)
+        markdown(["task", "compared with", "speedup", "accuracy, %: puforest / other"], rows)
         if rows
         else f"On one thread: {NOT_MEASURED}.",
         f"{describe_setup(results.records[0])}."

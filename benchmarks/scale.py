@@ -142,7 +142,7 @@ def page(records: list[dict[str, Any]]) -> str:
     header += ["resident peak, MiB", "predict, s", "anonymous peak of predict, MiB"]
     header += ["accuracy, %"]
     parts = [
-        "# Growth with the number of rows",
+        "# Scaling with the number of rows",
         f"{describe_setup(first)}. Memory-mapped synthetic float32 table with {first['columns']} "
         f"columns of mixed cardinality; {plural(first['trees'], 'tree')}, "
         f"{plural(first['threads'], 'thread')}; medians of {plural(first['rounds'], 'fit')}; "
@@ -154,7 +154,7 @@ def page(records: list[dict[str, Any]]) -> str:
         line = [(r["rows"], r["fit"]) for r in records if r["task"] == task]
         if len(line) > 1:
             power = slope(*zip(*line, strict=True))
-            parts.append(f"Fit time, {label}: grows like rows to the power {power:.2f}.")
+            parts.append(f"Fit time, {label}: proportional to rows^{power:.2f}.")
     return "\n\n".join([*parts, "![](scale.svg)"]) + "\n"
 
 

@@ -210,7 +210,7 @@ def test_scale(tmp_path):
         (n, task) for n in (500, 1000) for task in ("pn", "pu")
     ]
     assert all(r["predict_rows"] == 300 and r["nodes"] > 2 for r in records)
-    assert "Fit time, nnPU: grows like rows to the power" in (tmp_path / "scale.md").read_text()
+    assert "Fit time, nnPU: proportional to rows^" in (tmp_path / "scale.md").read_text()
     assert (tmp_path / "scale.svg").exists()
     assert scale.slope([10, 100, 1000], [2, 20, 200]) == pytest.approx(1)
 

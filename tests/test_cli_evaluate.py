@@ -71,7 +71,7 @@ def test_clipped_estimates_are_marked(cli, cli_folder):
 
 
 def test_training_rows_are_detected(cli, cli_folder, tmp_path):
-    same, other = "look like the training rows", "are these the training rows"
+    same, other = "look like the training rows", "check that these are not the training rows"
     lines = (cli_folder / "rows.csv").read_text().splitlines()
     (tmp_path / "part.csv").write_text("\n".join(lines[:-1]))
     for rows, prior, said, unsaid in (
@@ -152,7 +152,7 @@ def test_unknown_true_classes_are_refused(cli, cli_folder, tmp_path, blobs):
     with_truth(["0"] * len(truth))
     answer = json.loads(cli(*evaluate).out)
     assert answer["truth"] is None
-    assert any("are of class 0, so there is nothing to compare" in w for w in answer["warnings"])
+    assert any("are of class 0, so the estimates cannot" in w for w in answer["warnings"])
     said = cli(*evaluate[:-2], "known")
     assert "is the label column" in said.err
 

@@ -102,7 +102,7 @@ def test_encodings_that_are_wrong_later(tmp_path, refused):
     start = ("a,t,y\n" + "".join(f"{i},x,{i % 2}\n" for i in range(20_000))).encode()
     (tmp_path / "t.csv").write_bytes(start + "1,größe,1\n".encode("latin-1"))
     said = refused(tmp_path / "t.csv", "--label", "y")
-    assert "t.csv is not utf-8 text: give --encoding" in said
+    assert "t.csv is not utf-8 text: set --encoding" in said
     (tmp_path / "t.csv").write_bytes(start + "1,größe,1\n".encode())
     said = refused(tmp_path / "t.csv", "--label", "y", "--encoding", "ascii")
     assert "t.csv is not ascii text" in said
@@ -156,7 +156,7 @@ def test_words_for_negatives_are_no_labels(tmp_path, refused, word):
     ],
 )
 def test_suggested_labels(values, option):
-    with pytest.raises(ValueError, match="tell which value") as error:
+    with pytest.raises(ValueError, match="specify which one") as error:
         label_rule("y", pa.chunked_array([values]), None)
     assert str(error.value).endswith(option) or f"{option}, " in str(error.value)
     assert len(str(error.value)) < 250

@@ -47,7 +47,7 @@ def test_labels_that_depend_on_a_feature_are_detected(kind):
     assert test.features[0] == feature
     assert test.region_frequency > test.allowed_frequency == pytest.approx(0.4, abs=0.06)
     assert test.significant
-    assert "not plausible" in str(test)
+    assert "not consistent with" in str(test)
     assert feature in test.explanation
 
 
@@ -62,7 +62,7 @@ def test_real_data(data):
     at_random = labeled_by(X, y, np.full(len(y), 0.4))
     assert at_random.p_value > 0.05
     assert not at_random.significant
-    assert "are plausible" in at_random.explanation
+    assert "is consistent with" in at_random.explanation
     assert labeled_by(X, y, group_propensity(group, {True: 0.65, False: 0.15})).p_value == 0.05
 
 
@@ -194,7 +194,7 @@ def test_mean_posterior_is_the_prior(prior):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"prior": None}, "prior must be a number"),
+        ({"prior": None}, "prior must be the fraction"),
         ({"prior": 0.1}, "prior=0.1 is impossible"),
         ({"prior": 0.25}, "leaves no unlabeled positives"),
         ({"max_samples": 30}, "too few for a test"),

@@ -187,7 +187,7 @@ def test_more_trees_can_be_added(blobs, tmp_path):
     assert len(loaded.estimators_) == 30
     with pytest.raises(ValueError, match=r"but now .*: fit a new forest"):
         loaded.set_params(loss="savage", n_estimators=40).fit(X, labeled)
-    with pytest.raises(ValueError, match="rows and their sampling must be those of the first fit"):
+    with pytest.raises(ValueError, match="sampling must be the same as in the first fit"):
         loaded.set_params(loss="quadratic").fit(X[:-1], labeled[:-1])
 
 

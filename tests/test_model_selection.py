@@ -161,7 +161,7 @@ def test_scoring():
     for scoring in ("f1", ["pu_f1", "f1"], {"a": "f1"}):
         with pytest.raises(ValueError, match=r"scoring='f1' scores against PU labels.*'pu_f1'"):
             cross_validate(model, X, labeled, scoring=scoring)
-    with pytest.raises(TypeError, match="use cross_validate for several"):
+    with pytest.raises(TypeError, match="for several scorers, use cross_validate"):
         cross_val_score(model, X, labeled, scoring=["pu_recall", "pu_f1"])
 
 

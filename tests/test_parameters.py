@@ -266,7 +266,7 @@ def test_warm_start_adds_trees(cls, blobs):
         ({"risk": "upu"}, "grown with risk='nnpu'"),
         ({"loss": "logistic"}, "grown with loss='quadratic'"),
         ({"scenario": "single-training-set"}, "grown with scenario='case-control'"),
-        ({"bootstrap": True, "oob_score": True}, "must be those of the first fit"),
+        ({"bootstrap": True, "oob_score": True}, "must be the same as in the first fit"),
     ],
     ids=str,
 )

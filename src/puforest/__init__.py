@@ -1,8 +1,8 @@
-"""Forests that learn from positive and unlabeled data."""
+"""Random forests for positive and unlabeled (PU) data."""
 
 from importlib import import_module
 
-# What type checkers read as true; importing `typing` would cost more than all the rest here.
+# Type checkers read this as true; importing `typing` would take longer than all other imports.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from puforest.forest import PUExtraTreesClassifier, PURandomForestClassifier
@@ -19,7 +19,7 @@ __all__ = [
     "load",
 ]
 
-# Imported when first used: the command line takes over signals before that, and starts at once.
+# Imported on first use, so that the command line starts quickly and can handle signals before.
 _PLACES = {
     "PUDecisionTreeClassifier": "tree.PUDecisionTreeClassifier",
     "PUExtraTreeClassifier": "tree.PUExtraTreeClassifier",

@@ -88,22 +88,23 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows: finite numbers. Dates and masked entries are refused.
+            Training data: finite numbers. Dates and masked entries are rejected.
         y : array-like of shape (n_samples,)
-            Labels with two values: the larger marks labeled positives, the smaller unlabeled rows
-            (with ``risk="pn"``: negatives), such as 1 and 0, 1 and -1, or True and False. Missing
-            labels (NaN or None) next to a single value mean unlabeled.
+            Labels with two values, such as 1 and 0, 1 and -1, or True and False: the larger marks
+            labeled positives, the smaller unlabeled rows (with ``risk="pn"``: negatives). Missing
+            labels (NaN or None) mark unlabeled rows.
         sample_weight : array-like of shape (n_samples,), optional
-            A row of weight 2 is equivalent to the row twice, a row of weight 0 to no row. Limits
-            such as ``min_samples_leaf`` count rows regardless of their weight, and the bootstrap
-            draws rows. Only ratios of weights matter, and floats must be able to represent them.
+            Sample weights. A row with weight 2 is equivalent to two copies of the row, and a row
+            with weight 0 is ignored. Limits such as ``min_samples_leaf`` count rows regardless of
+            their weight, and so does the bootstrap. Only ratios of weights matter; they must be
+            within the range of floats.
         propensity : array-like of shape (n_samples,), optional
-            Probability of each labeled row of being labeled, given that it is positive, if it is
-            not the same for all rows. Values of unlabeled rows are ignored. Without a ``prior``,
-            propensities imply one; a given ``prior`` rescales the masses they imply.
+            Probability that each labeled row is labeled given that it is positive, if it differs
+            between rows. Values of unlabeled rows are ignored. Without a ``prior``, the prior
+            follows from the propensities; a given ``prior`` rescales the masses they imply.
         progress : callable, optional
-            Called with the fraction of the trees that are grown, from 0 to 1, instead of the
-            messages of ``verbose``.
+            Called with the fraction of trees grown so far, from 0 to 1. It replaces the messages
+            of ``verbose``.
 
         Returns
         -------
@@ -159,7 +160,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _adds_trees(self) -> bool:
-        """Whether this fit adds trees to an earlier one."""
+        """Return True if this fit adds trees to an earlier one."""
         warm_start = check.boolean("warm_start", getattr(self, "warm_start", False))
         return warm_start and self.__sklearn_is_fitted__()
 
@@ -209,8 +210,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
             )
         if self.get_params()["oob_score"] and not earlier.samples_like(record):
             raise ValueError(
-                "oob_score=True and warm_start=True: the rows and their sampling must be those of "
-                "the first fit"
+                "oob_score=True and warm_start=True: the rows and their sampling must be the same "
+                "as in the first fit"
             )
         params.first_tree = grown
         params.n_trees -= grown
@@ -448,19 +449,19 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Mean risk reduction of each feature; they do not sum to 1."""
+        """Risk reduction of the splits on each feature, averaged over the trees."""
         check_is_fitted(self)
         return self._forest.importances(self._record.risk, self._record.loss, normalized=False)
 
     @property
     def normalized_feature_importances_(self) -> NDArray[np.float64]:
-        """Mean risk reduction of each feature, each divided by the mass of its node."""
+        """Feature importances with each risk reduction divided by the mass of its node."""
         check_is_fitted(self)
         return self._forest.importances(self._record.risk, self._record.loss, normalized=True)
 
     @property
     def infinite_reductions_(self) -> NDArray[np.int64]:
-        """Number of splits on each feature whose risk is minus infinity."""
+        """Number of splits on each feature with an infinite risk reduction."""
         check_is_fitted(self)
         return self._forest.infinite_reductions(self._record.risk, self._record.loss)
 

@@ -50,7 +50,7 @@ def hint(model: Any) -> str:
 
 
 def is_fitted(model: Any) -> bool:
-    """Whether the model is fitted."""
+    """Return True if the model is fitted."""
     return hasattr(model, "classes_")
 
 
@@ -134,7 +134,7 @@ def _bytes(size: float) -> str:
 
 FIRST_CALLS = [
     ("model.fit(X, y)", "y: 1 for labeled positives, 0 for unlabeled rows"),
-    ("puforest.prior.estimate_prior(X, y)", "class prior, if you do not know it"),
+    ("puforest.prior.estimate_prior(X, y)", "estimate of the class prior, if it is unknown"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Docstrings of parameters and attributes that several estimators share, written once."""
+"""Docstrings of the parameters and attributes that are common to several estimators."""
 
 from puforest._docstrings import documented
 
@@ -6,12 +6,12 @@ PARAMETERS = {
     "prior": """float or None, default={default}
     Class prior: the fraction of positives in the population, between 0 and 1. If None, it is
     estimated from the data (`puforest.prior.BBE`) with a warning; if propensities are passed to
-    ``fit`` with ``scenario="single-training-set"``, they imply it. With ``risk="pn"``, None means
-    the fraction of the larger class in ``y``.""",
+    ``fit`` with ``scenario="single-training-set"``, it follows from them. With ``risk="pn"``, None
+    means the fraction of the larger class in ``y``.""",
     "n_estimators": """int, default={default}
     Number of trees.""",
     "scenario": """{{"case-control", "single-training-set"}}, default={default}
-    Sampling scheme of the data. "case-control": the labeled rows were collected separately, and
+    Sampling scenario of the data. "case-control": the labeled rows were collected separately, and
     the unlabeled rows are a sample of the population. "single-training-set": all rows are one
     sample of the population, in which some of the positives are labeled. The scenario determines
     the weights of the rows, and how the bootstrap draws them: each group separately, or all rows
@@ -24,14 +24,14 @@ PARAMETERS = {
     or "exponential". The quadratic loss corresponds to the Gini criterion, the logistic loss to
     entropy.""",
     "voting": """{{"hard", "soft"}}, default={default}
-    Leaf values: with "hard", 1 if a leaf holds more positives than negatives, else 0; with "soft",
-    the estimated fraction of positives in the leaf. ``predict_proba`` averages them over the
-    trees. The two differ only for leaves that hold both classes, so limit the growth of the trees
-    with "soft". It can be changed after the fit.""",
+    Leaf values: with "hard", 1 if a leaf contains more positives than negatives, else 0; with
+    "soft", the estimated fraction of positives in the leaf. ``predict_proba`` averages them over
+    the trees. The two differ only for leaves that contain both classes, so limit the growth of the
+    trees with "soft". The parameter can be changed after the fit.""",
     "max_features": """{{"sqrt", "log2"}}, int, float or None, default={default}
     Number of features to try at each node, drawn from those that are not constant there: the
-    square root or the base-2 logarithm of the number of features, rounded up; a number; a fraction
-    of the features; or all of them (None).""",
+    square root or the base-2 logarithm of the number of features, rounded up; an integer; a
+    fraction of the features; or all features (None).""",
     "n_thresholds": """int, default={default}
     Number of random thresholds to try for each feature.""",
     "max_depth": """int or None, default={default}
@@ -59,10 +59,11 @@ PARAMETERS = {
     Whether to evaluate each training row with the trees that were not grown on it, which sets
     ``oob_decision_function_``, ``oob_risk_`` and ``oob_score_``. The risk requires ``bootstrap``,
     or both ``max_labeled`` and ``max_unlabeled``; for the decision function one of them is enough.
-    Labeled rows that also appear in the unlabeled set bias the risk: a tree may have seen one copy
-    while it is evaluated on the other.""",
+    Labeled rows that also appear in the unlabeled set bias the risk: a tree may be grown on one
+    copy and evaluated on the other.""",
     "warm_start": """bool, default={default}
-    Whether to keep the trees of the previous ``fit`` and only add the missing ones.""",
+    Whether to keep the trees of the previous ``fit`` and add trees until there are
+    ``n_estimators``.""",
     "n_jobs": """int or None, default={default}
     Number of threads for ``fit`` and ``predict``; -1 means all cores. Results do not depend on
     it.""",
@@ -78,7 +79,7 @@ ATTRIBUTES = """classes_ : ndarray of shape (2,)
 prior_ : float
     Class prior.
 prior_interval_ : tuple of float
-    Its 95% confidence interval. Only available if the prior was estimated.
+    95% confidence interval of the prior. Only available if the prior was estimated.
 prior_estimate_ : PriorEstimate
     Details of the estimate: method, label frequency, evidence. Only available if the prior was
     estimated.
@@ -87,16 +88,17 @@ n_features_in_ : int
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Names of the features. Only available if all column names of ``X`` are strings.
 feature_importances_ : ndarray of shape (n_features_in_,)
-    Total risk reduction of the splits on each feature, averaged over the trees. They do not sum to
-    1, and can be negative under nnPU.
+    Total risk reduction of the splits on each feature, averaged over the trees. Importances do not
+    sum to 1, and can be negative under nnPU.
 normalized_feature_importances_ : ndarray of shape (n_features_in_,)
-    The same, with each reduction divided by the mass of its node.
+    Feature importances with each risk reduction divided by the mass of its node.
 infinite_reductions_ : ndarray of shape (n_features_in_,)
-    Number of splits that the importances omit because their risk is minus infinity, which is only
-    possible under uPU."""
+    Number of splits that the importances omit because their risk reduction is infinite, which is
+    only possible under uPU."""
 
 FOREST_ATTRIBUTES = """oob_decision_function_ : ndarray of shape (n_samples,)
-    Mean vote for each training row of the trees that were not grown on it; nan if there is none.
+    Mean vote for each training row, over the trees that were not grown on it; nan if there are
+    none.
     Only available with ``oob_score=True``.
 oob_risk_ : float
     Out-of-bag estimate of the error rate: the zero-one risk under ``risk``; nan if no row of one
@@ -105,7 +107,7 @@ oob_score_ : float
     Out-of-bag estimate of the accuracy, 1 - ``oob_risk_``. Only available with
     ``oob_score=True``.
 estimators_ : list
-    Trees as fitted estimators."""
+    Fitted trees."""
 
 documented_estimator = documented(
     PARAMETERS, attributes=ATTRIBUTES, forest_attributes=FOREST_ATTRIBUTES

@@ -1,7 +1,7 @@
 """Record of a fit: everything it decided and learned about the data, apart from the trees.
 
-Parameters of an estimator can be changed after the fit; the record cannot. Whoever needs to know
-what a model was fitted for, from the scorers to the report and the model files, reads it here.
+Parameters of an estimator can be changed after the fit; the record cannot. Scorers, reports and
+model files read the settings of the fit from here.
 """
 
 from __future__ import annotations
@@ -93,11 +93,11 @@ class FitRecord:
 
     @property
     def is_supervised(self) -> bool:
-        """Whether the unlabeled rows were negatives (``risk="pn"``)."""
+        """True if the unlabeled rows were treated as negatives (``risk="pn"``)."""
         return self.risk == "pn"
 
     def refuse_other_target(self, new: FitRecord) -> None:
-        """Refuse to add trees to a forest that were grown for something else."""
+        """Refuse to add trees to a forest that was grown with other settings."""
         for name in ("risk", "loss", "scenario", "prior"):
             old, other = getattr(self, name), getattr(new, name)
             if old != other:
@@ -112,6 +112,6 @@ class FitRecord:
             )
 
     def samples_like(self, new: FitRecord) -> bool:
-        """Whether trees of both fits are grown on the same rows."""
+        """Return True if the trees of both fits are grown on the same rows."""
         names = ("scenario", "sampling", "n_labeled", "n_unlabeled")
         return all(getattr(self, name) == getattr(new, name) for name in names)

@@ -10,8 +10,8 @@ single-training-set  (π / n_p, 1 / n)      (0, 1 / n)
 PN                   (π / n_p, π / n_p)                        (0, (1-π) / n_n)
 ===================  ====================  ==================  ================
 
-With sample weights, the counts are sums of weights. The propensity of a labeled row, its
-probability of being labeled given that it is positive, divides its first weight. Within a group the
+With sample weights, the counts are sums of weights. The first weight of a labeled row is divided by
+its propensity, the probability that it is labeled given that it is positive. Within a group the
 weights are known up to a factor, so three totals are sufficient: `GroupMasses`.
 """
 
@@ -58,14 +58,14 @@ def group_masses(
     risk : {"nnpu", "upu", "pn"}
         Risk estimator; "pn" treats the unlabeled rows as negatives.
     scenario : {"case-control", "single-training-set"}
-        Sampling scheme of the rows.
+        Sampling scenario of the data.
     prior : float or None
         Class prior. If None, use the class frequency with ``risk="pn"``, and otherwise the sum of
         the inverse propensities.
     labeled, unlabeled : ndarray
         Sample weights of each group.
     propensity : ndarray, optional
-        Probability of each labeled row of being labeled, given that it is positive.
+        Probability that each labeled row is labeled given that it is positive.
 
     Returns
     -------

@@ -30,7 +30,7 @@ class ModelMethodsMixin:
         save_model(self, path)
 
     def describe(self) -> str:
-        """Describe the model: its training data, its prior, its trees, and what to call next.
+        """Describe the model: training data, prior, trees, and suggested next calls.
 
         Returns
         -------
@@ -56,14 +56,14 @@ class ModelMethodsMixin:
         y: Any = None,
         **options: Any,
     ) -> Path:
-        """Write a report about the model as a self-contained HTML file.
+        """Write a report on the model as a self-contained HTML file.
 
         Parameters
         ----------
         path : str or path-like
             File to write, such as "report.html".
         X : array-like of shape (n_samples, n_features), optional
-            Rows to evaluate the model on. Without them, the report describes the model only.
+            Rows to evaluate the model on. Without them, the report only describes the model.
         y : array-like of shape (n_samples,), optional
             PU labels of the rows: two values, the larger for labeled rows.
         **options

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 def out_of_bag_risk(decision: Array, rows: TrainingRows, masses: GroupMasses, risk: str) -> float:
     """Estimate the zero-one risk from out-of-bag decisions.
 
-    Rows that are in the bag of every tree are left out; the others of their group then stand for
+    Rows that are in the bag of every tree are left out; the others of their group then represent
     the whole group.
 
     Parameters

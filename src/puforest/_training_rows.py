@@ -12,7 +12,7 @@ from puforest import _core
 from puforest import _validation as check
 from puforest._warnings import warn
 
-# Larger fractions of labeled rows earn a warning.
+# Larger fractions of labeled rows cause a warning.
 MAX_LABELED_FRACTION = 0.9
 
 
@@ -72,8 +72,8 @@ def training_rows(
     if propensity is not None:
         if risk == "pn":
             raise ValueError(
-                "propensity is the probability of a positive row of being labeled, and cannot be "
-                "used with risk='pn', where all rows are labeled"
+                "propensity is the probability that a positive row is labeled, and cannot be used "
+                "with risk='pn', where all rows are labeled"
             )
         e = check.propensities(propensity, n, order[:n_labeled])
     return TrainingRows(classes, order.astype(np.uint32), n_labeled, weight[order], e)

@@ -241,7 +241,7 @@ def filled_labels(y: NDArray[Any]) -> NDArray[Any]:
     if len(values) > 2:
         raise ValueError(
             f"y has missing labels and {len(values)} other values: pass 1 for labeled rows, and 0 "
-            "or missing for unlabeled rows"
+            "or NaN for unlabeled rows"
         )
     if not values or (len(values) == 1 and _looks_unlabeled(values[0])):
         found = f"{values[0]!r} and missing labels" if values else "missing labels"

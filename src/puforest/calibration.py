@@ -134,16 +134,17 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
     ----------
     estimator : estimator
         Classifier with ``decision_function`` or ``predict_proba``. For forests, ``voting="soft"``
-        with ``min_samples_leaf`` above 1 gives the finest scores.
+        with ``min_samples_leaf`` above 1 gives the most fine-grained scores.
     method : {"sigmoid", "isotonic"}, default="sigmoid"
-        "sigmoid" fits a map with two parameters, "isotonic" any increasing map, which can overfit.
+        "sigmoid" fits a sigmoid with two parameters, "isotonic" any increasing function, which can
+        overfit.
         On MNIST and Covertype with 1,000 labeled rows and soft voting, "sigmoid" was better
         throughout: calibration errors of 0.017 to 0.023, against 0.018 to 0.036, and 0.026 to 0.111
         without calibration (``benchmarks/results/calibration.md``). Try "isotonic" if many rows are
         labeled, or if the calibration curve is far from a sigmoid.
     cv : int, splitter, "oob" or "prefit", default=5
-        Source of the scores of held-out rows. "oob": the out-of-bag decision function of a forest
-        with ``oob_score=True``, which needs a single fit and is recommended for forests. An integer
+        Source of held-out scores. "oob": the out-of-bag decision function of a forest with
+        ``oob_score=True``, which requires a single fit and is recommended for forests. An integer
         or a splitter: cross-validation (an integer means `PUStratifiedKFold` with a fixed seed);
         the final estimator is fitted to all rows. "prefit": the estimator is already fitted, to
         rows other than those passed to ``fit``.
@@ -151,7 +152,7 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
         Class prior; None means that of the fitted estimator. If the estimator estimates its prior,
         it does so once, on all rows.
     scenario : {"case-control", "single-training-set"} or None, default=None
-        Sampling scheme of the data; None means that of the estimator.
+        Sampling scenario of the data; None means that of the estimator.
 
     Attributes
     ----------
@@ -160,7 +161,7 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
     prior_ : float
         Class prior.
     scenario_ : str
-        Scenario.
+        Sampling scenario.
     estimator_ : estimator
         Fitted estimator.
     calibrator_ : object
@@ -230,7 +231,8 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
         sample_weight : array-like of shape (n_samples,), optional
             Sample weights, for the estimator and the calibrator.
         propensity : array-like of shape (n_samples,), optional
-            Probability of each labeled row of being labeled, given that it is positive, for both.
+            Probability that each labeled row is labeled given that it is positive, for the
+            estimator and the calibrator.
 
         Returns
         -------
@@ -251,8 +253,8 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
             sample, score = out_of_bag_sample(sample, scored), score[scored]
         if sample.of_positives(score) <= sample.of_population(score):
             warn(
-                "labeled rows do not score higher than the others: the estimator has not learned "
-                f"anything, and all probabilities are close to the prior, {prior:g}"
+                "labeled rows do not score higher than unlabeled rows: the estimator is no better "
+                f"than chance, and all probabilities are close to the prior, {prior:g}"
             )
         self._record = CalibrationRecord(
             estimator=estimator,
@@ -373,7 +375,7 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
 
     @property
     def scenario_(self) -> str:
-        """Scenario."""
+        """Sampling scenario."""
         return self._recorded("scenario_").scenario
 
     @property

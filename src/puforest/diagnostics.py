@@ -5,7 +5,8 @@ more than a fraction c of its rows labeled, since at most all of them are positi
 training set, ``c = n_p / (n π)``. Case-control data can be seen as a single training set with
 ``n_p + π n_u`` positives, so ``c = n_p / (n_p + π n_u)``.
 
-Nothing else can be tested from PU data: fewer labels in a region may as well mean fewer positives.
+Nothing else can be tested with PU data: fewer labels in a region may just as well mean fewer
+positives.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _SIGNIFICANCE_LEVEL = 0.05
 
 @dataclass(frozen=True)
 class ScarTest:
-    """Result of `scar_test`. Its text is the explanation.
+    """Result of `scar_test`; prints as an explanation.
 
     Attributes
     ----------
@@ -45,17 +46,18 @@ class ScarTest:
         Number of standard deviations by which the number of labeled rows in the region exceeds
         the largest number expected.
     p_value : float
-        Probability of such a statistic if positives are labeled completely at random.
+        Probability of a statistic at least this large if positives are labeled completely at
+        random.
     allowed_frequency : float
-        Largest fraction of labeled rows that any region can have if they are, among the rows of
-        the test.
+        Largest expected fraction of labeled rows in any region under the null hypothesis, among the
+        rows used by the test.
     region_frequency : float
-        Fraction of labeled rows in the region where it exceeds `allowed_frequency` most.
+        Fraction of labeled rows in the region with the largest excess over `allowed_frequency`.
     region : ndarray of int
         Indices of the rows in that region.
     features : list of str
-        Features on which the labels depend more than in the simulations, by more than two
-        standard deviations. At most five, the strongest first.
+        Features on which the labels depend significantly more than in the simulations (by more than
+        two standard deviations). At most five, in decreasing order.
     feature_excess : ndarray of shape (n_features,)
         Number of standard deviations by which the importance of each feature exceeds its mean over
         the simulations; 0 if it does not vary.
@@ -81,29 +83,31 @@ class ScarTest:
     def explanation(self) -> str:
         """Result in words."""
         found = (
-            f"In the most conspicuous region of {len(self.region)} rows, "
-            f"{self.region_frequency:.0%} are labeled; at most {self.allowed_frequency:.0%} are "
-            f"expected (p = {self.p_value:.3g})."
+            f"In the region with the largest excess of labels ({len(self.region)} rows), "
+            f"{self.region_frequency:.0%} of the rows are labeled; at most "
+            f"{self.allowed_frequency:.0%} are expected (p = {self.p_value:.3g})."
         )
         enough = round(1 / _SIGNIFICANCE_LEVEL) - 1
         if len(self.simulated) < enough and (self.simulated < self.statistic).all():
             return (
-                f"{len(self.simulated)} simulations are too few to decide. {found} None of them "
-                f"exceeds this: use n_simulations={enough} or more."
+                f"{len(self.simulated)} simulations are too few to decide. {found} No simulation "
+                f"has such a large excess: use n_simulations={enough} or more."
             )
         if not self.significant:
             return (
-                f"Labels completely at random are plausible. {found} Labels that depend on the "
-                "features may go undetected where this looks like fewer positives."
+                f"The data is consistent with positives labeled completely at random. {found} A "
+                "dependence of the labels on the features may go undetected if it looks like fewer "
+                "positives."
             )
         by = (
-            f" Features that the labels depend on beyond the class: {', '.join(self.features)}."
+            f" Features that the labels depend on, given the class: {', '.join(self.features)}."
             if self.features
             else ""
         )
         return (
-            f"Labels completely at random are not plausible. {found}{by} Either labeling depends "
-            "on the features, and fit needs propensities, or the prior is too large."
+            f"The data is not consistent with positives labeled completely at random. {found}{by} "
+            "Either the labels depend on the features, and fit requires propensities, or the prior "
+            "is too large."
         )
 
     def __str__(self) -> str:
@@ -125,9 +129,10 @@ def scar_test(
     """Test whether positives are labeled completely at random (SCAR).
 
     A random forest is trained to separate labeled from unlabeled rows, and the rows are ranked by
-    its out-of-bag predictions. Among the top-ranked rows, no larger fraction may be labeled than
-    the prior allows. The null distribution is simulated: labels are drawn completely at random,
-    from the posteriors that agree best with such labels, and the forest is trained again.
+    its out-of-bag predictions. The test statistic measures by how much the fraction of labeled rows
+    among the top-ranked rows exceeds the maximum that the prior allows. The null distribution is
+    simulated: labels are drawn completely at random, from the posteriors that agree best with such
+    labels, and the forest is trained again.
 
     Parameters
     ----------
@@ -140,7 +145,8 @@ def scar_test(
         the prior is too large.
     scenario : {"case-control", "single-training-set"}, default="case-control"
         Sampling scenario of the data. If labeled rows also appear in the unlabeled set, remove
-        them there and use "single-training-set": duplicates make the test lose its power.
+        them from the unlabeled set and use "single-training-set": duplicates reduce the power of
+        the test.
     n_simulations : int, default=99
         Number of simulations. The smallest possible p-value is ``1 / (n_simulations + 1)``.
     n_estimators : int, default=50

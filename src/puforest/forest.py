@@ -52,7 +52,7 @@ class BaseForest(PUClassifier):
 
     @property
     def oob_decision_function_(self) -> NDArray[np.float64]:
-        """Mean vote for each training row of the trees that were not grown on it."""
+        """Mean vote for each training row, over the trees that were not grown on it."""
         return self._out_of_bag("oob_decision_function_").decision_function
 
     @property
@@ -69,14 +69,14 @@ class BaseForest(PUClassifier):
         found = self._recorded(attribute).out_of_bag
         if found is None:
             raise AttributeError(
-                f"{attribute} is only available after a fit of {type(self).__name__} with "
+                f"{attribute} is only available if {type(self).__name__} was fitted with "
                 "oob_score=True"
             )
         return found
 
     @property
     def estimators_(self) -> list[PUDecisionTreeClassifier | PUExtraTreeClassifier]:
-        """Trees as estimators: views that are created at each access."""
+        """Fitted trees as estimators; the list is created on each access."""
         check_is_fitted(self)
         names = set(self._tree_class().get_params())
         params = {k: v for k, v in self.get_params(deep=False).items() if k in names}

@@ -2,9 +2,9 @@
 
 A node has two masses: ``w_p``, the estimated probability that a sample reaches the node and is
 positive, and ``w_u``, the estimated probability that a sample reaches the node. Their difference
-``w_n = w_u - w_p`` estimates the probability of "here and negative". A node that predicts ``v``
-contributes ``w_p * l(v) + w_n * l(-v)`` to the risk, where ``l`` is the loss as a function of the
-margin. The three estimators differ in ``w_n``:
+``w_n = w_u - w_p`` estimates the probability that a sample reaches the node and is negative. A
+node that predicts ``v`` contributes ``w_p * l(v) + w_n * l(-v)`` to the risk, where ``l`` is the
+loss as a function of the margin. The three estimators differ in ``w_n``:
 
 * ``"upu"`` uses it unchanged, even if it is negative;
 * ``"nnpu"`` replaces it by ``max(0, w_n)``;
@@ -245,7 +245,7 @@ def classification_risk(
     Returns
     -------
     ndarray
-        False negatives and false positives, as a fraction of the population.
+        Estimated fraction of false negatives and false positives in the population.
     """
     p, u = np.asarray(w_p, dtype=float), np.asarray(w_u, dtype=float)
     return prior - p + _negative(p, u, risk)

@@ -1,4 +1,4 @@
-"""Scenarios: how positive and unlabeled data are sampled."""
+"""Sampling scenarios of positive and unlabeled data."""
 
 __all__ = ["DESCRIPTIONS", "SCENARIOS"]
 

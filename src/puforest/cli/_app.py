@@ -29,17 +29,17 @@ EXIT_USAGE = 2
 # when they run, so that the help appears at once.
 COMMANDS = ("demo", "prior", "fit", "evaluate", "predict", "describe", "report", "export")
 
-HELP = """Forests that learn from positive and unlabeled data.
+HELP = """Random forests for positive and unlabeled data.
 
-Some rows are labeled positive; the others are unlabeled, and may be positive or negative.
+Some rows are labeled as positive; the others are unlabeled, and may be positive or negative.
 
 \b
 Typical workflow:
-  puforest prior     estimate the fraction of positives
+  puforest prior     estimate the class prior, the fraction of positives
   puforest fit       train a forest, and estimate its quality
   puforest predict   score new rows
 
-Run "puforest demo" for a tour, and "puforest COMMAND --help" for options and examples.
+Run "puforest demo" for a complete example, and "puforest COMMAND --help" for options and examples.
 
 Exit codes: 0 success, 1 error, 2 invalid command line, 130 interrupted.
 """

@@ -34,14 +34,16 @@ Data = Annotated[
         "Arrow/Feather, LIBSVM or NPZ; - reads standard input.",
     ),
 ]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file of puforest fit.")]
+ModelFile = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Model file, as written by puforest fit.")
+]
 Label = Annotated[
     str | None,
     typer.Option(
         "--label",
         "-l",
         help="Label column: 1, true or yes marks labeled positives; 0, false, no or an empty cell "
-        "marks unlabeled rows. LIBSVM and NPZ files have their own.",
+        "marks unlabeled rows. Not required for LIBSVM and NPZ files.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -69,7 +71,7 @@ Drop = Annotated[
     typer.Option(
         "--drop",
         metavar="COLUMN",
-        help="Column to leave out, such as an identifier; repeat the option for more.",
+        help="Column to exclude, such as an identifier; repeat the option for more.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -140,7 +142,7 @@ class Reading:
         typer.Option(
             "--format",
             metavar="NAME",
-            help=f"File format ({', '.join(FORMATS)}), if the extension does not tell: "
+            help=f"File format ({', '.join(FORMATS)}), if the extension is none of these: "
             f"{', '.join(TEXT_EXTENSIONS)}, {', '.join(EXTENSIONS)}; text and LIBSVM also with "
             f"{', '.join(COMPRESSED_EXTENSIONS)}.",
             rich_help_panel=READING,
@@ -150,12 +152,12 @@ class Reading:
         str | None,
         typer.Option(
             "--delimiter",
-            help="Character between values; detected by default.",
+            help="Delimiter of values; detected by default.",
             rich_help_panel=READING,
         ),
     ] = None
     decimal: Annotated[
-        str, typer.Option("--decimal", help="Decimal point.", rich_help_panel=READING)
+        str, typer.Option("--decimal", help="Decimal separator.", rich_help_panel=READING)
     ] = "."
     encoding: Annotated[
         str,
@@ -167,7 +169,7 @@ class Reading:
         bool,
         typer.Option(
             "--no-header",
-            help="The first line is a row; columns are named f0, f1 and so on.",
+            help="The file has no header line; columns are named f0, f1 and so on.",
             rich_help_panel=READING,
         ),
     ] = False

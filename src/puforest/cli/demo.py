@@ -1,4 +1,4 @@
-"""``puforest demo``: a tour on the mushroom data that comes with puforest."""
+"""``puforest demo``: a complete example on the mushroom data that is included in puforest."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def demo(
     ] = Path("puforest-demo"),
     force: o.Force = False,
 ) -> dict[str, Any]:
-    """Run a tour on a data set of mushrooms.
+    """Run a complete example on the mushroom data.
 
     Estimates the class prior, trains a forest on 1000 mushrooms that are labeled as edible and 4176
     that are unlabeled, evaluates it without labeled negatives next to the true quality, lists the
@@ -77,7 +77,7 @@ def demo(
     )
     prior = estimate_prior(known.table.values, known.labeled, random_state=0)
     console.facts(
-        "1. Estimate the class prior: how many unlabeled mushrooms are edible?",
+        "1. Estimate the class prior: what fraction of the unlabeled mushrooms is edible?",
         {"estimate": str(prior), "truth": f"{known.truth[known.labeled == 0].mean():.3f}"},
         is_result=True,
     )
@@ -160,7 +160,7 @@ def evaluated(console: Console, forest: Any, new: Sample, prior: PriorEstimate) 
     )
     population = new.labeled == 0
     truth = _quality.true_quality(new.truth[population], score[population])
-    title = "3. Evaluate it on held-out rows, without labeled negatives"
+    title = "3. Evaluate the forest on held-out rows, without labeled negatives"
     _quality.show_quality(console, title, report, truth)
     return {**_quality.as_json(report), "truth": truth}
 

@@ -37,13 +37,13 @@ def evaluate(
         typer.Option(
             "--prior",
             callback=o.between_0_and_1,
-            help="Fraction of positives in the population; that of the model by default.",
+            help="Class prior; that of the model by default.",
         ),
     ] = None,
     scenario: Annotated[
         o.Scenario | None,
         typer.Option(
-            "--scenario", help="How these rows were collected; that of the model by default."
+            "--scenario", help="Sampling scenario of these rows; that of the model by default."
         ),
     ] = None,
     threads: o.Threads = None,
@@ -104,7 +104,7 @@ def evaluate(
         else:
             say.warning(
                 f"--truth {truth}: all {len(classes):,} rows of the population are of class "
-                f"{classes[0]}, so there is nothing to compare with"
+                f"{classes[0]}, so the estimates cannot be compared with the truth"
             )
     n = len(score)
     say.facts(
@@ -140,11 +140,11 @@ def warn_of_training_rows(say: Console, forest: Any, report: ClassificationRepor
     record = fitted_trees(forest)._record
     if rows == (record.n_labeled, record.n_unlabeled):
         say.warning(
-            "these look like the training rows: there are as many labeled and unlabeled ones. "
+            "these look like the training rows: the numbers of labeled and unlabeled rows match. "
             "Estimates on training rows are too optimistic; puforest fit cross-validates instead"
         )
     elif _quality.clear_notes(report):
         say.warning(
-            "or are these the training rows? Estimates on training rows are too optimistic; "
+            "check that these are not the training rows: estimates on them are too optimistic; "
             "puforest fit cross-validates instead"
         )

@@ -131,7 +131,7 @@ def fit(
     Prints a summary of the data, estimates the class prior unless it is given, trains the forest,
     writes it to a file, and estimates its quality by cross-validation, without labeled negatives.
 
-    Columns that are not numeric are listed and left out.
+    Columns that are not numeric are listed and ignored.
     """
     import puforest
     from puforest.cli._summary import print_summary, summary_json
@@ -201,7 +201,7 @@ def prior_facts(forest: Any) -> dict[str, Any]:
         "interval": estimate.interval,
         "text": f"{estimate.value:.3f}, estimated; {100 * estimate.confidence:g}% interval "
         f"{estimate.interval[0]:.3f} to {estimate.interval[1]:.3f}. The model depends on it: "
-        "compare it with what you know",
+        "check that it is plausible",
     }
 
 

@@ -39,10 +39,10 @@ def prior(
     *,
     reading: o.Reading,
 ) -> dict[str, Any]:
-    """Estimate the class prior, with an interval.
+    """Estimate the class prior, with a confidence interval.
 
     The class prior is the fraction of positives in the population. If two different methods agree,
-    trust the estimate. If they disagree, take the larger one as an upper bound.
+    the estimate is credible. If they disagree, treat the larger one as an upper bound.
     """
     from puforest.cli._summary import print_summary, summary_json
     from puforest.prior import estimate_prior
@@ -66,7 +66,7 @@ def prior(
     level = next(iter(estimates.values())).confidence
     console.rows(
         "Class prior",
-        ["method", "prior", f"{100 * level:g}% interval", "labeled fraction of positives"],
+        ["method", "prior", f"{100 * level:g}% interval", "label frequency"],
         [
             [
                 name,

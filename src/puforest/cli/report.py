@@ -52,8 +52,8 @@ def report(
     """Write a self-contained HTML report on a model.
 
     With data, it shows the quality of the model, estimated without labeled negatives, the
-    sensitivity to the prior, and the most important features. Without data, it describes the model
-    only.
+    sensitivity to the prior, and the most important features. Without data, it only describes the
+    model.
     """
     from puforest._unwrap import known_scenario
     from puforest.cli._scoring import match_columns, model_table

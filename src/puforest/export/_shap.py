@@ -38,8 +38,8 @@ def to_shap(model: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        A model for ``shap.TreeExplainer``. An explainer with background data modifies it: create
-        a new one for each explainer.
+        A model for ``shap.TreeExplainer``. Explainers with background data modify it, so call
+        `to_shap` again for each of them.
 
     Examples
     --------

@@ -24,8 +24,8 @@ def fitted(model: Any, function: str) -> PUClassifier:
     if not isinstance(model, PUClassifier):
         got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise TypeError(
-            f"{function} requires a fitted puforest forest or tree, got {got}: of a pipeline, pass "
-            "the last step; of a search, best_estimator_"
+            f"{function} requires a fitted puforest forest or tree, got {got}: for a pipeline, "
+            "pass its last step; for a search, its best_estimator_"
         )
     check_is_fitted(model)
     return model

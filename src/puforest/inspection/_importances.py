@@ -22,12 +22,12 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class FeatureImportances:
-    """Feature importances with their spread. Their text is a table.
+    """Feature importances with their standard deviations; prints as a table.
 
     Attributes
     ----------
     values : ndarray of shape (n_draws, n_features)
-        Importance of each feature in each draw, which is a tree or a permutation.
+        Importance of each feature in each draw (a tree or a permutation).
     feature_names : list of str
         Feature names; "x0", "x1" and so on if there are none.
     kind : str
@@ -107,7 +107,7 @@ def require_forest(name: str, value: Any) -> PUClassifier:
 def importances(
     forest: Any, *, normalized: bool = False, top: int | None = None
 ) -> FeatureImportances:
-    """Compute feature importances by risk reduction, with their spread over the trees.
+    """Compute feature importances by risk reduction, with their variation over the trees.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def importances(
         deep in a tree count as much as those near its root.
     top : int, optional
         Number of features to return, the most important first. By default all features are
-        returned, in the order of the fit. Saves memory with many features and trees.
+        returned, in the order of the fit. Setting it saves memory with many features and trees.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def permutation_importance(
         Rows to evaluate on, an array or a pandas DataFrame. Use held-out rows to measure the
         importance for new data.
     y : array-like of shape (n_samples,)
-        PU labels; or true classes, with a `scoring` for true classes.
+        PU labels, or true classes if `scoring` expects true classes.
     scoring : str or callable, default="pu_f1"
         Name from `puforest.metrics.get_scorer_names`, or a callable with the signature
         ``scorer(estimator, X, y)`` for which greater is better.

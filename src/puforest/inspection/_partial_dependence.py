@@ -92,9 +92,10 @@ def partial_dependence(
     sample_weight : array-like of shape (n_samples,), optional
         Sample weights for the average. Rows of weight 0 are ignored.
     grid_resolution : int, default=50
-        Number of grid values of each feature. If it has fewer distinct values, these are used.
+        Number of grid values of each feature. If a feature has fewer distinct values, these are
+        used.
     percentiles : tuple of float, default=(0.05, 0.95)
-        Lower and upper quantile of each feature between which the grid lies.
+        Lower and upper quantiles of each feature, the ends of the grid.
     kind : {"average", "individual", "both"}, default="average"
         Whether to return the average, the predictions of each row, or both.
 

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FeatureSelectionCurve:
-    """Scores by number of features. Its text is a table.
+    """Scores by number of features; prints as a table.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ def feature_selection_curve(
     n_repeats: int = 1,
     random_state: int | np.random.RandomState | None = None,
 ) -> FeatureSelectionCurve:
-    """Evaluate fits with an increasing number of the most important features on held-out rows.
+    """Evaluate forests fitted to an increasing number of the most important features.
 
     In each split, features are ranked by their importances in a forest fitted to the training
     rows, so that the held-out rows do not influence the ranking.
@@ -103,9 +103,9 @@ def feature_selection_curve(
     Parameters
     ----------
     estimator : estimator
-        Puforest forest or tree, which is cloned. If its prior is None, the prior is estimated once
-        per fit with all features. An integer ``max_features`` is reduced where fewer features are
-        left.
+        Forest or tree of puforest, which is cloned. If its prior is None, the prior is estimated
+        once per split and repeat, with all features. An integer ``max_features`` is reduced if
+        there are fewer features.
     X : array-like of shape (n_samples, n_features)
         Training rows.
     y : array-like of shape (n_samples,)
@@ -113,7 +113,8 @@ def feature_selection_curve(
     X_test, y_test : array-like, optional
         Test rows and their true classes, coded as in `y`. Without them, `X` and `y` are split.
     steps : int or sequence of int, default=10
-        Numbers of features to try; or how many of them, spaced logarithmically from 1 to all.
+        Numbers of features to evaluate; an integer is the number of steps, which are spaced
+        logarithmically from 1 to all features.
     order_by : {"risk-reduction", "normalized"} or array-like of shape (n_features,)
         Importances to rank by, from the forest with all features; or given importances, such as
         those of another method.
@@ -172,7 +173,9 @@ def feature_selection_curve(
         raise ValueError("X_test and y_test must be given together")
     if X_test is not None:
         if cv is not None:
-            raise ValueError(f"cv={cv!r} cannot be combined with X_test and y_test: drop either")
+            raise ValueError(
+                f"cv={cv!r} cannot be combined with X_test and y_test: pass one or the other"
+            )
         test = matrix(X_test, "X_test")
         truth = column_or_1d(y_test)
         _require_alike(table, labels, test, truth)

@@ -1,4 +1,4 @@
-"""Model files: a portable, versioned format; loading runs no code.
+"""Model files in a portable, versioned format that is loaded without running code.
 
 `docs/model-files.md` specifies the format field by field.
 """

@@ -48,7 +48,7 @@ OUT_OF_BAG = "oob_decision_function"
 
 
 def is_known(model: Any) -> bool:
-    """Whether model files hold estimators of this class."""
+    """Return True if model files support this class of estimators."""
     kind = type(model)
     return MODULES.get(kind.__name__) == kind.__module__
 

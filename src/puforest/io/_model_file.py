@@ -79,8 +79,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 def load_model(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     """Load a model from a file written by `save_model`.
 
-    Loading executes nothing from the file, and checks all of it before use, so files from
-    untrusted sources can be loaded. Damaged and malicious files are refused.
+    Loading runs no code from the file and validates its entire content before use, so files from
+    untrusted sources can be loaded. Damaged and malicious files are rejected.
 
     Parameters
     ----------

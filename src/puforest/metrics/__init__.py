@@ -1,7 +1,7 @@
 """Metrics for positive and unlabeled data, estimated without any known negatives.
 
-Every metric takes PU labels (the larger value marks labeled positives), predictions or scores, and
-the class prior; `scenario` tells how the data was collected. Evaluate on held-out rows.
+Every metric takes PU labels (the larger value marks labeled positives), predictions or scores, the
+class prior and the sampling scenario of the data. Evaluate on held-out rows.
 """
 
 from puforest.metrics._metric import PriorMismatchWarning

@@ -1,4 +1,4 @@
-"""Descriptions of the parameters that many metrics share."""
+"""Docstrings of the parameters that are common to many metrics."""
 
 from puforest._docstrings import documented as _documented
 
@@ -14,24 +14,24 @@ PARAMETERS = {
     "prior": """float
     Class prior: the fraction of positives in the population, between 0 and 1.""",
     "scenario": """{{"case-control", "single-training-set"}}, default={default}
-    How the data was collected. "case-control": the unlabeled rows are a sample of the population.
-    "single-training-set": all rows together are.""",
+    Sampling scenario. "case-control": the unlabeled rows are a sample of the population.
+    "single-training-set": all rows together are one.""",
     "sample_weight": """array-like of shape (n_samples,), optional
-    Sample weights; a row of weight 2 counts as two rows.""",
+    Sample weights; a row with weight 2 counts as two rows.""",
     "propensity": """array-like of shape (n_samples,), optional
     Probability that each labeled row is labeled given that it is positive, if it differs between
     rows. Values of unlabeled rows are ignored.""",
     "n_bins": """int, default={default}
     Number of bins.""",
     "strategy": """{{"quantile", "uniform"}}, default={default}
-    Bins that hold equal fractions of the population, or bins of equal width.""",
+    "quantile": bins with equal fractions of the population. "uniform": bins of equal width.""",
     "confidence": """float, default={default}
     Confidence level of the intervals.""",
     "method": """{{"delta", "bootstrap"}}, default={default}
     Delta method or bootstrap. The bootstrap resamples labeled and unlabeled rows separately in
     case-control data, and all rows together in a single training set.""",
     "prior_interval": """tuple of two floats, optional
-    Smallest and largest plausible prior. The intervals then cover those for both ends.""",
+    Interval of the prior. The intervals of the metrics then cover those for both ends.""",
     "n_resamples": """int, default={default}
     Number of bootstrap resamples.""",
     "random_state": """int, RandomState instance or None, default={default}

@@ -25,7 +25,7 @@ CLEAR_EXCESS = 4.0
 
 
 class PriorMismatchWarning(UserWarning):
-    """An estimate left its valid range: the prior, the scenario and the labels disagree."""
+    """Warning that an estimate is outside its valid range, for example due to a wrong prior."""
 
 
 @dataclass(frozen=True)

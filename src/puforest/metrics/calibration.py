@@ -176,8 +176,8 @@ def pu_reliability_curve(
 ) -> tuple[Array, Array]:
     """Reliability curve: fractions of positives in bins of probabilities, π P_P(bin) / P_U(bin).
 
-    Fractions are clipped to 1. A `PriorMismatchWarning` is issued if one exceeds 1 by more than
-    chance explains. Bins without rows of the population are omitted.
+    Fractions are clipped to 1. A `PriorMismatchWarning` is issued if one significantly exceeds
+    1. Bins without rows of the population are omitted.
 
     Parameters
     ----------

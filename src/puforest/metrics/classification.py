@@ -157,7 +157,8 @@ def pu_recall_score(
 ) -> float:
     """Recall: the fraction of positives that are predicted positive, r.
 
-    It is estimated by the fraction of labeled rows, and needs no prior. Use held-out rows.
+    It is estimated by the fraction of labeled rows that are predicted positive, and does not
+    require a prior. Use held-out rows.
 
     Parameters
     ----------
@@ -198,7 +199,7 @@ def pu_precision_score(
 ) -> float:
     """Precision: the fraction of predicted positives that are positive, πr / q.
 
-    Values above 1, which a prior that is too large causes, are clipped with a
+    Values above 1, which occur if the prior is too large, are clipped with a
     `PriorMismatchWarning`. If no row is predicted positive, the precision is 0, with a warning.
 
     Parameters
@@ -240,7 +241,7 @@ def pu_f1_score(
 ) -> float:
     """F1 score, the harmonic mean of precision and recall: 2πr / (π + q).
 
-    Unlike the precision, it is defined if no row is predicted positive: it is 0 then.
+    Unlike the precision, it is defined even if no row is predicted positive, as 0.
 
     Parameters
     ----------
@@ -281,7 +282,7 @@ def pu_false_positive_rate(
 ) -> float:
     """False positive rate: the fraction of negatives predicted positive, (q - πr) / (1 - π).
 
-    Values below 0, which a prior that is too large causes, are clipped with a
+    Values below 0, which occur if the prior is too large, are clipped with a
     `PriorMismatchWarning`.
 
     Parameters
@@ -364,7 +365,7 @@ def pu_balanced_accuracy_score(
 ) -> float:
     """Mean of recall and specificity: 1/2 + (r - q) / (2 (1 - π)).
 
-    The ranking of classifiers does not depend on the prior: it is that of r - q.
+    The ranking of classifiers does not depend on the prior: it is the ranking by r - q.
 
     Parameters
     ----------
@@ -404,8 +405,8 @@ def lee_liu_score(
 ) -> float:
     """Criterion of Lee and Liu (2003): r² / q.
 
-    It equals recall times precision divided by the prior, so it needs no prior. Use it to rank
-    classifiers on the same data; its value has no scale of its own.
+    It equals recall times precision divided by the prior, and can be computed without the prior.
+    Use it to rank classifiers on the same data; the value itself has no absolute scale.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class Interval:
 
     @property
     def clipped(self) -> bool:
-        """Whether the estimate was outside the range of the metric, such as a precision above 1."""
+        """True if the estimate was outside the range of the metric, such as a precision above 1."""
         return self.value != self.unclipped
 
 
@@ -193,7 +193,7 @@ def pu_interval(
     y_pred : array-like of shape (n_samples,)
         Predicted classes, scores, probabilities or decision values, depending on the metric.
     prior : float, optional
-        Fraction of positives in the population. Only "pu_recall" and "lee_liu" do not need it.
+        Class prior, required by all metrics except "pu_recall" and "lee_liu".
     %scenario, sample_weight, propensity, confidence, method, prior_interval, n_resamples%
     %random_state%
     **options
@@ -208,11 +208,12 @@ def pu_interval(
     Metrics of predicted classes depend on fractions of rows. For correct coverage near 0 and 1,
     such as a recall of 1 on few labeled rows, both methods add four pseudo-rows: one predicted
     positive and one predicted negative, in the sample of the positives and in that of the
-    population (Agresti and Caffo, 2000). The value is therefore not always in the middle.
+    population (Agresti and Caffo, 2000). The value is therefore not always at the center of the
+    interval.
 
-    For scores and probabilities, both methods are asymptotic, and too short for a handful of
-    labeled rows. Intervals are unreliable for a calibration error near 0 and for an average
-    precision near 1.
+    For scores and probabilities, both methods are asymptotic: their intervals are too short if
+    there are only a few labeled rows. Intervals are unreliable for a calibration error near 0 and
+    for an average precision near 1.
 
     Examples
     --------

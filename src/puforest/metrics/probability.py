@@ -88,10 +88,10 @@ def pu_brier_score(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
 ) -> float:
-    """Brier score: the mean of p² over U plus π (1 - 2 mean of p over P).
+    """Brier score, the mean squared error of the probabilities.
 
-    It is the mean squared error of the probabilities. Values outside [0, 1] are clipped with a
-    `PriorMismatchWarning`.
+    It is the mean of p² over the population plus π (1 - 2 mean of p over the positives). Values
+    outside [0, 1] are clipped with a `PriorMismatchWarning`.
 
     Parameters
     ----------
@@ -130,10 +130,11 @@ def pu_log_loss(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
 ) -> float:
-    """Log loss: the mean of -ln(1 - p) over U minus π times the mean of logit p over P.
+    """Log loss, the mean negative log-likelihood of the probabilities.
 
-    Probabilities of exactly 0 or 1, such as unanimous votes, are clipped by the machine epsilon, as
-    in scikit-learn. They make the estimate very noisy: smooth them first.
+    It is the mean of -ln(1 - p) over the population minus π times the mean of logit p over the
+    positives. Probabilities of exactly 0 or 1, such as unanimous votes, are clipped by the machine
+    epsilon, as in scikit-learn. They make the estimate very noisy: smooth them first.
 
     Parameters
     ----------
@@ -175,10 +176,11 @@ def pu_risk_score(
     risk: str = "nnpu",
     loss: str = "quadratic",
 ) -> float:
-    """PU risk of decision values, positive above 0.
+    """PU risk of decision values; rows with values above 0 are predicted positive.
 
-    The unbiased risk is π times the mean of l(s) - l(-s) over P plus the mean of l(-s) over U. The
-    non-negative risk replaces the part that estimates the negatives by 0 if it is negative.
+    The unbiased risk is π times the mean of l(s) - l(-s) over the positives plus the mean of l(-s)
+    over the population. The non-negative risk replaces the estimated risk of the negatives by 0 if
+    it is negative.
 
     Parameters
     ----------

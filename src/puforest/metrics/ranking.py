@@ -196,7 +196,7 @@ def pu_average_precision_score(
 
     The precision at each threshold is clipped to 1, which biases the mean slightly downward if the
     top of the ranking is nearly pure. A `PriorMismatchWarning` is issued only if some precision
-    exceeds 1 by more than chance explains.
+    significantly exceeds 1.
 
     Parameters
     ----------
@@ -238,8 +238,8 @@ def pu_roc_curve(
     """ROC curve: false and true positive rates at all thresholds.
 
     Raw estimates of the false positive rate are not always monotonic in the threshold, so the curve
-    is their isotonic regression. A `PriorMismatchWarning` is issued if they fall below 0 by more
-    than chance explains.
+    is their isotonic regression. A `PriorMismatchWarning` is issued if any of them is significantly
+    below 0.
 
     Parameters
     ----------
@@ -250,7 +250,8 @@ def pu_roc_curve(
     fpr, tpr : ndarray of shape (n_thresholds,)
         The rates, from (0, 0) to (1, 1).
     thresholds : ndarray of shape (n_thresholds,)
-        Decreasing scores from which rows are predicted positive; the first is infinite.
+        Decreasing thresholds: rows with a score of at least the threshold are predicted positive.
+        The first one is infinite.
 
     Examples
     --------
@@ -283,8 +284,7 @@ def pu_precision_recall_curve(
 ) -> tuple[Array, Array, Array]:
     """Precision-recall curve: precision and recall at all thresholds.
 
-    Precisions are clipped to 1. A `PriorMismatchWarning` is issued if one exceeds 1 by more than
-    chance explains.
+    Precisions are clipped to 1. A `PriorMismatchWarning` is issued if one significantly exceeds 1.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def pu_precision_recall_curve(
     precision, recall : ndarray of shape (n_thresholds + 1,)
         Recall is decreasing; the last point is precision 1 at recall 0, as in scikit-learn.
     thresholds : ndarray of shape (n_thresholds,)
-        Increasing scores from which rows are predicted positive.
+        Increasing thresholds: rows with a score of at least the threshold are predicted positive.
 
     Examples
     --------

@@ -30,13 +30,13 @@ class ClassificationReport:
     metrics : dict of str to Interval
         Metrics by name.
     trivial : Triviality
-        Whether the classifier is trivial.
+        Result of `detect_trivial`.
     notes : tuple of str
-        Warnings about single values.
+        Warnings about individual metrics.
     prior : float
         Class prior.
     scenario : str
-        How the data was collected.
+        Sampling scenario.
     n_labeled, n_unlabeled : int
         Number of labeled and unlabeled rows.
     """
@@ -91,7 +91,7 @@ def pu_classification_report(
 ) -> ClassificationReport:
     """Compute all metrics with intervals, and check for a trivial classifier.
 
-    The intervals take the prior as known unless `prior_interval` is given. Clipped values are
+    The intervals treat the prior as known unless `prior_interval` is given. Clipped values are
     listed in the notes, with a single `PriorMismatchWarning`.
 
     Parameters

@@ -24,8 +24,8 @@ T = TypeVar("T")
 class PUScorer(BaseEstimator):
     """Scorer for a PU metric, made by `pu_scorer`.
 
-    It has parameters like an estimator, so `sklearn.base.clone` copies it, and
-    ``set_score_request`` requests weights if metadata routing is enabled.
+    It has parameters like an estimator, so it can be cloned with `sklearn.base.clone`. If metadata
+    routing is enabled, request weights with ``set_score_request``.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class PUScorer(BaseEstimator):
     prior : float, optional
         Class prior; that of the fitted estimator by default.
     scenario : str, optional
-        How the data was collected; that of the fitted estimator by default.
+        Sampling scenario; that of the fitted estimator by default.
     options : dict, optional
         Further arguments of the metric.
     """
@@ -132,8 +132,8 @@ def pu_scorer(
     """Make a scorer from a PU metric, for scikit-learn's searches and cross-validation.
 
     Without `prior`, each estimator is scored with the prior it was fitted with. Don't compare
-    priors that way: for most metrics the larger prior scores higher. Pass `prior`, or use a metric
-    that needs none, such as "lee_liu".
+    priors this way: for most metrics, a larger prior yields a higher score. Pass `prior`, or use a
+    metric that needs none, such as "lee_liu".
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def pu_scorer(
         Class prior; by default that of the fitted estimator, also inside a pipeline, a search or a
         `PUCalibratedClassifier`.
     scenario : {"case-control", "single-training-set"}, optional
-        How the data was collected; by default that of the fitted estimator.
+        Sampling scenario; by default that of the fitted estimator.
     **options
         Further arguments of the metric, such as ``n_bins`` or ``loss``.
 
@@ -171,13 +171,13 @@ def pu_scorer(
 
 
 def get_scorer(scoring: str | Any) -> Any:
-    """Get a scorer by name; it takes prior and scenario from the fitted estimator.
+    """Get a scorer by name, which uses the prior and scenario of the fitted estimator.
 
     Parameters
     ----------
     scoring : str or callable
         One of `get_scorer_names`; a callable is returned unchanged. Names of scikit-learn's scorers
-        are refused: with PU labels they count unlabeled positives as negatives.
+        are rejected: with PU labels they count unlabeled positives as negatives.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def get_scorer(scoring: str | Any) -> Any:
 
 
 def get_scorer_names() -> list[str]:
-    """List the names that `get_scorer` takes.
+    """Get the names of all PU scorers.
 
     Returns
     -------

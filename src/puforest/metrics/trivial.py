@@ -120,6 +120,6 @@ def triviality(
         message = (
             f"no better than chance: recall {r:.3f} is not significantly above the fraction of the "
             f"population predicted positive, {q:.3f} (standard error {error:.3f}). The features "
-            "may not separate positives from negatives, or there are too few labeled rows to tell."
+            "may not separate positives from negatives, or there are too few labeled rows."
         )
     return Triviality(kind, message, r, q, error)

@@ -56,23 +56,23 @@ def cross_validate(
         PU labels: two values, the larger for labeled rows.
     scoring : str, callable, list of str, dict or None, default=None
         Name of a PU scorer such as "pu_f1" (see `puforest.metrics.get_scorer_names`) or a callable
-        ``scorer(estimator, X, y)``; for several, a list of names or a dict. None is "pu_accuracy",
-        one minus the estimated error rate. Names of scikit-learn's scorers, such as "f1", are
-        refused: with PU labels they count unlabeled positives as negatives.
+        ``scorer(estimator, X, y)``; for several, a list of names or a dict. None means
+        "pu_accuracy". Names of scikit-learn's scorers, such as "f1", are rejected: with PU labels
+        they count unlabeled positives as negatives.
     cv : int, splitter, iterable or None, default=None
-        Splitter or number of folds. None is 5 folds. Numbers use `PUStratifiedKFold` with a fixed
+        Splitter or number of folds (None means 5). Integers use `PUStratifiedKFold` with a fixed
         seed.
     n_jobs : int or None, default=None
         Number of fits to run in parallel.
     verbose : int, default=0
-        Report progress if positive.
+        Verbosity level.
     params : dict, optional
-        Metadata of the rows, such as ``{"sample_weight": ..., "propensity": ...}``. They are split
-        along with the rows and passed to ``fit`` and to the scorers that take an argument of that
-        name. Steps of a pipeline request them with ``set_fit_request``. If scikit-learn's metadata
-        routing is enabled, set all requests yourself.
+        Metadata of the rows, such as ``{"sample_weight": ..., "propensity": ...}``. The arrays are
+        split along with the rows and passed to ``fit`` and to the scorers that have a parameter of
+        that name. Steps of a pipeline request them with ``set_fit_request``. If scikit-learn's
+        metadata routing is enabled, set all requests yourself.
     return_train_score, return_estimator, return_indices : bool, default=False
-        Whether to return training scores, fitted estimators and row indices too.
+        Whether to also return training scores, fitted estimators and row indices.
     error_score : "raise" or float, default="raise"
         Score of a fold whose fit fails; "raise" raises the error.
 
@@ -139,7 +139,7 @@ def cross_val_score(
     estimator, X, y, cv, n_jobs, verbose, params, error_score
         See `cross_validate`.
     scoring : str, callable or None, default=None
-        Name of a PU scorer or a callable; None is "pu_accuracy".
+        Name of a PU scorer or a callable; None means "pu_accuracy".
 
     Returns
     -------
@@ -158,7 +158,8 @@ def cross_val_score(
     """
     if scoring is not None and not (isinstance(scoring, str) or callable(scoring)):
         raise TypeError(
-            f"scoring must be a name or a callable, got {scoring!r}: use cross_validate for several"
+            f"scoring must be a name or a callable, got {scoring!r}: for several scorers, use "
+            "cross_validate"
         )
     result = cross_validate(
         estimator,

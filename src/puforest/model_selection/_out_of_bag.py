@@ -57,8 +57,9 @@ def oob_risk(
 ) -> OutOfBagRisk:
     """Estimate the risk of a forest from out-of-bag votes, without cross-validation.
 
-    Labeled rows that also appear in the unlabeled set bias the estimate: trees that have seen one
-    duplicate vote on the other. Cross-validate with ``group_duplicates=True`` in that case.
+    Labeled rows that also appear in the unlabeled set bias the estimate: trees that were grown on
+    one of the duplicates vote on the other. In that case, cross-validate with
+    ``group_duplicates=True``.
 
     Parameters
     ----------
@@ -74,9 +75,9 @@ def oob_risk(
     risk : {"nnpu", "upu"} or None, default=None
         Risk estimator; that of the fit by default.
     prior : float or None, default=None
-        Class prior; that of the fit by default. It does not change the votes.
+        Class prior to evaluate with; that of the fit by default. The votes do not depend on it.
     scenario : {"case-control", "single-training-set"} or None, default=None
-        How the data was collected; that of the fit by default.
+        Sampling scenario; that of the fit by default.
     sample_weight, propensity : array-like of shape (n_samples,), optional
         Sample weights and propensities, as passed to ``fit``.
 
@@ -149,7 +150,7 @@ def _warn_of_duplicates(X: Any, labeled: NDArray[np.bool_]) -> None:
     if duplicates:
         warn(
             f"{duplicates} of {labeled.sum()} labeled rows also appear in the unlabeled set: trees "
-            "that have seen one duplicate vote on the other, which biases the out-of-bag risk. "
+            "grown on one of the duplicates vote on the other, which biases the out-of-bag risk. "
             "Remove the duplicates, or cross-validate with "
             "PUStratifiedKFold(group_duplicates=True)."
         )

@@ -34,7 +34,7 @@ class PriorSensitivity:
     priors : ndarray of shape (n_priors,)
         Priors evaluated, in increasing order.
     decisions : ndarray of shape (n_priors, n_samples)
-        Mean votes, positive above 0.
+        Decision function for each prior; rows above 0 are predicted positive.
     predictions : ndarray of shape (n_priors, n_samples)
         Predicted classes, encoded as in the fit.
     positive_fraction : ndarray of shape (n_priors,)
@@ -43,10 +43,10 @@ class PriorSensitivity:
         Fraction of the same rows whose prediction differs from that under the prior of the fit.
     flip_prior : ndarray of shape (n_samples,)
         Prior at which the prediction turns positive, interpolated between `priors`; nan for rows
-        with the same prediction at all of them.
+        with the same prediction for all `priors`.
     precision, recall, f1, error : ndarray of shape (n_priors,) or None
-        Metrics if this prior is the true one; None without `y`. A precision clipped to 1 or an
-        error close to 0 indicates that the prior is too large for the data.
+        Metrics under the assumption that each prior is correct; None without `y`. A precision
+        clipped to 1 or an error close to 0 indicates that the prior is too large for the data.
     """
 
     prior: float
@@ -90,7 +90,7 @@ def prior_sensitivity(
         Priors to evaluate. By default 0.05, 0.1, ..., 0.95, without those that are impossible in a
         single training set: below its fraction of labeled rows, in the fit or in `y`.
     scenario : {"case-control", "single-training-set"} or None, default=None
-        How `X` was collected; that of the fit by default. Only used with `y`.
+        Sampling scenario of `X`; that of the fit by default. Only used with `y`.
     sample_weight, propensity : array-like of shape (n_samples,), optional
         Sample weights and propensities. Only used with `y`.
 

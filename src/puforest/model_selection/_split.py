@@ -142,10 +142,10 @@ class PUShuffleSplit(_PUSplit, StratifiedShuffleSplit):
     n_splits : int, default=10
         Number of splits.
     test_size : int, float or None, default=None
-        Number or fraction of test rows. None is the complement of `train_size`, or 0.1. With
+        Number or fraction of test rows. None means the complement of `train_size`, or 0.1. With
         ``group_duplicates=True`` it refers to distinct rows.
     train_size : int, float or None, default=None
-        Number or fraction of training rows. None is the complement of `test_size`.
+        Number or fraction of training rows. None means the complement of `test_size`.
     random_state : int, RandomState instance or None, default=None
         Seed of the splits.
     group_duplicates : bool, default=False
@@ -199,10 +199,10 @@ def pu_train_test_split(
     *more : array-like of length n_samples
         Further arrays to split, such as sample weights.
     test_size : int, float or None, default=None
-        Number or fraction of test rows. None is the complement of `train_size`, or 0.25. With
+        Number or fraction of test rows. None means the complement of `train_size`, or 0.25. With
         ``group_duplicates=True`` it refers to distinct rows.
     train_size : int, float or None, default=None
-        Number or fraction of training rows. None is the complement of `test_size`.
+        Number or fraction of training rows. None means the complement of `test_size`.
     random_state : int, RandomState instance or None, default=None
         Seed of the split.
     group_duplicates : bool, default=False

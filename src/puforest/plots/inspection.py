@@ -82,8 +82,8 @@ def plot_importance_map(
         Importances, a fitted forest, or one value per pixel.
     shape : tuple of int
         Height and width of the images whose pixels are the features, in row-major order. An
-        optional third number is that of channels, stored one after the other; their importances
-        are summed.
+        optional third number is the number of channels, which are stored one after the other; their
+        importances are summed.
     ax : Axes, optional
         Axes to draw on; new axes by default.
 
@@ -132,7 +132,7 @@ def plot_partial_dependence(
     dependence : PartialDependence
         Result of `puforest.inspection.partial_dependence`.
     max_lines : int, default=50
-        Maximum number of individual curves, taken at even spacing over the rows.
+        Maximum number of individual curves, from evenly spaced rows.
     ax : Axes, optional
         Axes to draw on; new axes by default.
 

@@ -115,7 +115,10 @@ def _of_sensitivity(
 
 def _of_source(source: str, estimate: PriorEstimate | None) -> Iterator[tuple[str, str]]:
     if source == "given" and estimate is None:
-        yield NOTE, "The prior was given and is taken as exact; no interval includes its error."
+        yield (
+            NOTE,
+            "The prior was given and is taken as exact; the intervals do not include its error.",
+        )
     if source == "check":
         yield (
             NOTE,

@@ -164,7 +164,7 @@ def _scar(
     n_jobs: int | None,
     rng: np.random.RandomState,
 ) -> ScarTest | None:
-    """Test whether labels are given at random, if applicable."""
+    """Test whether positives are labeled at random, if applicable."""
     all_labeled = prior - rows.sample.least_prior < 1e-6
     weighted = rows.weight is not None or rows.propensity is not None
     if n_simulations == 0 or weighted or all_labeled or _smaller_group(rows) < _MIN_ROWS:
@@ -186,7 +186,7 @@ def _scar(
 def _scar_part(scar: ScarTest | None, notes: list[str], rows: LabeledRows) -> dict[str, Any]:
     if scar is None:
         reason = (
-            "Not tested: propensities were given, so labels are known not to be given at random."
+            "Not tested: propensities were given, so positives are not labeled at random."
             if rows.propensity is not None
             else "Not tested: disabled, not available with sample weights, or too few rows."
         )

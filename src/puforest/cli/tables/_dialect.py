@@ -12,7 +12,7 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "spa
 
 @dataclass(frozen=True)
 class TextOptions:
-    """How to read a text file.
+    """Options for reading a text file.
 
     Attributes
     ----------

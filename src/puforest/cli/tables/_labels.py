@@ -92,8 +92,8 @@ def label_rule(name: str, column: Any, positive: str | None) -> LabelRule:
     no = {value for value in given if value.lower() in UNLABELED}
     if given - yes - no or len(yes) > 1 or len(no) > 1:
         raise ValueError(
-            f"the column {name} holds {_some(values)}: tell which value marks the labeled "
-            f"positives, {_suggestion({value: counts[value] for value in given})}"
+            f"the column {name} has the values {_some(values)}: specify which one marks the "
+            f"labeled positives, {_suggestion({value: counts[value] for value in given})}"
         )
     return LabelRule(name, frozenset(yes), frozenset(no | empty))
 
@@ -128,7 +128,7 @@ def require_both(rule: LabelRule, labeled: NDArray[np.int64]) -> None:
         )
     raise ValueError(
         f"the column {rule.column} marks none of the {n:,} rows as labeled: is it the right "
-        "column? Use --positive VALUE to tell which value marks them"
+        "column? Use --positive VALUE to specify which value marks them"
     )
 
 

@@ -42,7 +42,7 @@ class StoredArray:
 
     @property
     def is_supported(self) -> bool:
-        """Whether values are numbers of at most 64 bits, or text."""
+        """True if values are numbers of at most 64 bits, or text."""
         size = self.dtype.itemsize
         return size <= 8 if self.dtype.kind in REAL else self.dtype.kind in TEXT and size > 0
 

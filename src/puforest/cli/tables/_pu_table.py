@@ -76,7 +76,7 @@ def label_column(source: Source, label: str | None) -> str:
     name = label or source.label
     if name is None:
         raise ValueError(
-            f"give the column that marks the labeled rows with --label; {source.path} has "
+            f"specify the column that marks the labeled rows with --label; {source.path} has "
             f"{name_list(source.names)}"
         )
     source.require_columns([name], "--label")

@@ -54,7 +54,7 @@ class TextSource(Source):
         if self._delimiter == self.decimal:
             raise ValueError(
                 f"{path}: {self._delimiter!r} cannot be both the delimiter and the decimal point: "
-                "give another --delimiter or --decimal"
+                "set another --delimiter or --decimal"
             )
         names, self._skipped = self._header()
         self.names = Names(names)
@@ -106,7 +106,7 @@ class TextSource(Source):
         except ValueError as error:
             if isinstance(error.__cause__, UnicodeError) or "invalid UTF8" in str(error):
                 raise ValueError(
-                    f"{self.path} is not {self._options.encoding} text: give --encoding, for "
+                    f"{self.path} is not {self._options.encoding} text: set --encoding, for "
                     "example latin-1 or utf-16"
                 ) from error
             ragged = RAGGED.search(str(error))
@@ -116,7 +116,7 @@ class TextSource(Source):
             line = self._line_where(lambda row: len(row) != int(expected))
             raise ValueError(
                 f"{self.path}, {line}{found} values, but the rows before it have {expected}. "
-                f"Correct the row, or give --delimiter; it was read with {self._delimiter!r}"
+                f"Correct the row, or set --delimiter; the file was read with {self._delimiter!r}"
             ) from error
 
     @contextmanager
@@ -131,7 +131,7 @@ class TextSource(Source):
             if self._block >= LARGEST_BLOCK:
                 raise ValueError(
                     f"{self.path} has a row of more than {self._block // 2**20} MB, which is the "
-                    "limit: is a quotation mark not closed? Give --delimiter if it was not "
+                    "limit: is a quotation mark not closed? Set --delimiter if it was not "
                     "detected correctly"
                 ) from error
             self._block = min(8 * self._block, LARGEST_BLOCK)

@@ -234,7 +234,7 @@ function showLabels({ scar }, body) {
   body.append(el("p", { text: scar.explanation }), ...notesOf(scar.notes));
   if (!known(scar.p_value)) return;
   const n = scar.simulated.length;
-  body.append(el("p", { class: "small", text: `Each dot is one of ${n} simulations with labels given at random. If the data lie far to the right of the dots, labels are not given at random.` }));
+  body.append(el("p", { class: "small", text: `Each dot is one of ${n} simulations with positives labeled at random. If the data lies far to the right of the dots, positives are not labeled at random.` }));
   lineChart(body, {
     label: "Excess of labels in simulations and data", height: 110, x: { label: "excess of labels, in standard deviations", min: Math.min(0, scar.simulated[0]), max: 1.1 * Math.max(scar.statistic, scar.simulated[n - 1]) },
     y: { label: "", min: -1, max: 1, hidden: true },
