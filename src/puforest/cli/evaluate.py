@@ -58,7 +58,7 @@ def evaluate(
     """
     import numpy as np
 
-    from puforest._unwrap import known_scenario
+    from puforest._unwrap import fitted_trees, known_scenario
     from puforest.cli import _quality
     from puforest.cli._scoring import match_columns, report_columns, scored_batches
     from puforest.cli.tables._arrow import arrow
@@ -86,7 +86,7 @@ def evaluate(
     score = np.concatenate(scores)
     table = arrow().Table.from_batches(kept)
     rule, labeled = read_labels(source, name, table.column(name), positive)
-    estimate = getattr(getattr(forest, "estimator_", forest), "prior_estimate_", None)
+    estimate = fitted_trees(forest)._record.prior_estimate
     report = _quality.quality(
         labeled,
         score,
