@@ -276,6 +276,17 @@ def test_nothing_heavy_is_imported_before_signals_are_taken():
     assert {name for name in found.stdout.split() if not name.startswith("_")} <= light
 
 
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["fit", "--help"]])
+def test_help_imports_nothing_heavy(arguments):
+    code = (
+        "import sys; from puforest.cli._app import run; run(sys.argv[1:])\n"
+        "heavy = {'numpy', 'sklearn', 'pyarrow', 'pydantic', 'rich.console'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
+    assert found.stdout.splitlines()[-1] == "[]", found.stderr
+
+
 def test_all_of_the_package_is_there_when_it_is_used():
     code = (
         "import puforest\n"
