@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from puforest import PUExtraTreesClassifier
-from puforest._matrix import validated
 from puforest._named_table import NamedTable
+from puforest._schema import FeatureSchema
 
 NAMES = [f"feature {i}" for i in range(6)]
 
@@ -33,6 +33,9 @@ def test_models_without_names_take_columns_by_position(blobs):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_values_are_not_copied(blobs, order):
-    X = np.asarray(blobs[0], order=order)
-    assert np.shares_memory(validated(PUExtraTreesClassifier(), NamedTable(X, NAMES)), X)
-    assert np.shares_memory(np.asarray(NamedTable(X, NAMES)), X)
+    X, labeled = np.asarray(blobs[0], order=order), blobs[1]
+    table = NamedTable(X, NAMES)
+    schema, matrix, _ = FeatureSchema.of_training_data(table, labeled, estimator="Forest")
+    assert np.shares_memory(matrix, X)
+    assert np.shares_memory(schema.matrix(table, estimator="Forest"), X)
+    assert np.shares_memory(np.asarray(table), X)
