@@ -123,6 +123,7 @@ def test_refuses_pu_labels_for_supervised_models(written):
         written(forest(prior=None, risk="pn").fit(X, y), X, y)
 
 
+@pytest.mark.filterwarnings("ignore:y marks .* rows as labeled")
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("n_unlabeled", [1, 2, 3])
 def test_few_unlabeled_rows(n_unlabeled, scenario, written):
