@@ -43,6 +43,14 @@ def folder(tmp_path_factory):
     return where
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """Let child processes receive SIGINT, which shells ignore in background jobs."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def slow_predict(folder, out):
     arguments = ("predict", folder / "model.puf", folder / "rows.csv", "-o", out)
     process = subprocess.Popen(

@@ -232,7 +232,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     # Predictions
 
     def _validated(self, X: check.MatrixLike) -> NDArray[Any]:
-        check_is_fitted(self)
+        if "_record" not in self.__dict__:  # check_is_fitted takes longer than predicting a row
+            check_is_fitted(self)
         return cast("NDArray[Any]", self._record.schema.matrix(X, estimator=type(self).__name__))
 
     def _positive_votes(self, X: check.MatrixLike) -> NDArray[np.float64]:
