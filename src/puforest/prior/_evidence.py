@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from puforest.prior._base import PriorEstimate
-
-Array = NDArray[np.float64]
+from puforest.prior._base import Array, PriorEstimate
 
 N_BINS = 40  # of histograms
 
