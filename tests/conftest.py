@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from report_data import QUICK, data_of
 from table_files import FAST
 
 from puforest import PUExtraTreesClassifier
 from puforest.datasets import load_mushrooms, make_pu
+from puforest.report import write_report
 
 
 @pytest.fixture(scope="session")
@@ -122,3 +124,14 @@ def cli_folder(tmp_path_factory, blobs):
     fit += ["--no-quality", "--trees", "5", "--threads", "1"]
     assert run([str(a) for a in fit]) == 0
     return where
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write a report and return its data."""
+
+    def write(model, *args, **options):
+        file = write_report(model, tmp_path / "r.html", *args, overwrite=True, **QUICK | options)
+        return data_of(file)
+
+    return write

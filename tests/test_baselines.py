@@ -251,8 +251,8 @@ def test_bagging_errors():
     X, labeled, _ = clouds("case-control", n=400)
     for params, error, words in (
         ({"n_estimators": 0}, ValueError, "n_estimators must be at least 1, got 0"),
-        ({"sample_size": 1.5}, ValueError, "sample_size, given as a share"),
-        ({"n_jobs": 0}, ValueError, "n_jobs must be a number of threads"),
+        ({"sample_size": 1.5}, ValueError, "sample_size, as a fraction"),
+        ({"n_jobs": 0}, ValueError, "n_jobs must be the number of threads"),
         ({"oob_score": "yes"}, TypeError, "oob_score must be"),
         ({"sample_size": "all"}, TypeError, "sample_size must be"),
         ({"estimator": StandardScaler()}, TypeError, "estimator must be a classifier"),

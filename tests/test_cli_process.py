@@ -43,6 +43,14 @@ def folder(tmp_path_factory):
     return where
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """Let child processes receive SIGINT, which shells ignore in background jobs."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def slow_predict(folder, out):
     arguments = ("predict", folder / "model.puf", folder / "rows.csv", "-o", out)
     process = subprocess.Popen(
@@ -274,6 +282,17 @@ def test_nothing_heavy_is_imported_before_signals_are_taken():
     light = {"puforest", "signal", "enum", "types", "functools", "operator", "collections"}
     light |= {"keyword", "reprlib", "importlib", "warnings", "__future__", "itertools"}
     assert {name for name in found.stdout.split() if not name.startswith("_")} <= light
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["fit", "--help"]])
+def test_help_imports_nothing_heavy(arguments):
+    code = (
+        "import sys; from puforest.cli._app import run; run(sys.argv[1:])\n"
+        "heavy = {'numpy', 'sklearn', 'pyarrow', 'pydantic', 'rich.console'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
+    assert found.stdout.splitlines()[-1] == "[]", found.stderr
 
 
 def test_all_of_the_package_is_there_when_it_is_used():

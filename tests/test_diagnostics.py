@@ -194,7 +194,7 @@ def test_mean_posterior_is_the_prior(prior):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"prior": None}, "prior must be the fraction"),
+        ({"prior": None}, "prior must be the fraction of positives"),
         ({"prior": 0.1}, "prior=0.1 is impossible"),
         ({"prior": 0.25}, "leaves no unlabeled positives"),
         ({"max_samples": 30}, "too few for a test"),

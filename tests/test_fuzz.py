@@ -154,6 +154,7 @@ def assert_sound_answers(model, X):
 @given(problem=problems())
 @fuzz(150)
 @pytest.mark.filterwarnings("ignore:invalid value encountered in reduce")
+@pytest.mark.filterwarnings("ignore:y marks .* rows as labeled")
 def test_valid_fits_give_valid_trees_and_predictions(problem):
     model, X, y, rows = problem
     model.fit(X, y, **rows)
@@ -165,6 +166,7 @@ def test_valid_fits_give_valid_trees_and_predictions(problem):
 @given(problem=problems(), data=st.data())
 @fuzz(60)
 @pytest.mark.filterwarnings("ignore:invalid value encountered in reduce")
+@pytest.mark.filterwarnings("ignore:y marks .* rows as labeled")
 def test_predictions_of_other_rows_are_valid(problem, data):
     model, X, y, rows = problem
     model.fit(X, y, **rows)

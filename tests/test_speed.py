@@ -1,5 +1,6 @@
 """Optimizations that must not change the results."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -7,8 +8,10 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from puforest import PUExtraTreesClassifier, PURandomForestClassifier, _core
+from puforest._matrix import validated
 
 GROW = """
 import hashlib, json, sys
@@ -65,21 +68,35 @@ def fitted(blobs):
     return PUExtraTreesClassifier(0.5, n_estimators=10, random_state=0).fit(X, labeled), X
 
 
+@pytest.fixture
+def checked(monkeypatch):
+    """Tables that are passed to scikit-learn's checks."""
+    tables = []
+
+    def check(columns, X, **options):
+        tables.append(X)
+        return validated(columns, X, **options)
+
+    monkeypatch.setattr("puforest._schema.validated", check)
+    return tables
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_predictions_of_few_rows(fitted, dtype):
+def test_predictions_of_few_rows(fitted, checked, dtype):
     """Predictions of few rows skip scikit-learn's checks, with any memory layout."""
     forest, X = fitted
     X = np.tile(X, (60, 1)).astype(dtype)
-    assert not forest._needs_no_validation(np.tile(X, (60, 1)))
     expected = forest.predict_proba(X)
+    assert len(checked) == 1
     for few in (X[:1], X[:7], np.asfortranarray(X[:7]), X[6::-1][::-1], X[::2][:5]):
-        assert forest._needs_no_validation(few)
+        forest.predict_proba(few)
     np.testing.assert_array_equal(forest.predict_proba(X[:7]), expected[:7])
     np.testing.assert_array_equal(forest.predict_proba(np.asfortranarray(X[:7])), expected[:7])
     np.testing.assert_array_equal(forest.predict_proba(X[::2][:5]), expected[:10:2])
+    assert len(checked) == 1
 
 
-def test_other_input_is_checked(fitted):
+def test_other_input_is_checked(fitted, checked):
     """Input that scikit-learn rejects, converts or warns about is checked."""
     forest, X = fitted
     row = X[:1]
@@ -88,13 +105,16 @@ def test_other_input_is_checked(fitted):
     too_wide = np.hstack([row, row])
     others = [with_nan, with_nan * np.inf, too_wide, row[:0], row[0], row.tolist()]
     others += [row.astype(">f8"), row.astype(int), row.astype(np.float16), np.ma.array(row)]
-    for other in others:
-        assert not forest._needs_no_validation(other)
-    assert not PUExtraTreesClassifier()._needs_no_validation(row)
+    for n, other in enumerate(others, start=1):
+        with contextlib.suppress(ValueError):
+            forest.predict(other)
+        assert len(checked) == n
     for broken in (with_nan, too_wide, row[:0], row[0]):
         with pytest.raises(ValueError, match=r"NaN|features|minimum of 1|2D"):
             forest.predict(broken)
     np.testing.assert_array_equal(forest.predict(row.astype(">f8")), forest.predict(row))
+    with pytest.raises(NotFittedError):
+        PUExtraTreesClassifier().predict(row)
 
 
 def test_feature_names_are_checked_for_one_row(blobs):

@@ -44,34 +44,16 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     _record: FitRecord
     _forest: Forest
 
-    def __init__(
-        self,
-        prior: float | None,
-        *,
-        scenario: str,
-        risk: str,
-        loss: str,
-        voting: str,
-        max_features: str | int | float | None,
-        max_depth: int | None,
-        min_samples_split: int | float,
-        min_samples_leaf: int | float,
-        min_risk_reduction: float | None,
-        max_leaf_nodes: int | None,
-        random_state: int | np.random.RandomState | None,
-    ) -> None:
-        self.prior = prior
-        self.scenario = scenario
-        self.risk = risk
-        self.loss = loss
-        self.voting = voting
-        self.max_features = max_features
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_risk_reduction = min_risk_reduction
-        self.max_leaf_nodes = max_leaf_nodes
-        self.random_state = random_state
+    prior: float | None
+    scenario: str
+    risk: str
+    loss: str
+    voting: str
+    random_state: int | np.random.RandomState | None
+
+    def _set_parameters(self, arguments: dict[str, Any]) -> None:
+        """Set the parameters, given the `locals()` of ``__init__``."""
+        self.__dict__.update({name: v for name, v in arguments.items() if name != "self"})
 
     @atomic_fit
     def fit(
@@ -251,7 +233,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     # Predictions
 
     def _validated(self, X: check.MatrixLike) -> NDArray[Any]:
-        check_is_fitted(self)
+        if "_record" not in self.__dict__:  # check_is_fitted takes longer than predicting a row
+            check_is_fitted(self)
         return cast("NDArray[Any]", self._record.schema.matrix(X, estimator=type(self).__name__))
 
     def _positive_votes(self, X: check.MatrixLike) -> NDArray[np.float64]:

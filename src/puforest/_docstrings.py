@@ -29,7 +29,8 @@ def documented(
                 lines += blocks[key].splitlines()
             else:
                 for name in signature if key == "parameters" else key.split(", "):
-                    entry = parameters[name].format(default=repr(signature[name].default))
+                    default = repr(signature[name].default).replace("'", '"')
+                    entry = parameters[name].format(default=default)
                     lines += f"{name} : {entry}".splitlines()
         documented.__doc__ = "\n".join(lines)
         return documented

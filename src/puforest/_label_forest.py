@@ -35,29 +35,38 @@ class LabelForest:
         labeled = self.forest.predictor("soft", X.dtype).mean(X, self.params.n_threads)
         return np.column_stack([1 - labeled, labeled])
 
-    def oob_decision_function(self) -> Array:
-        """Compute the mean vote of the trees that were not grown on a training row."""
+    def oob_probabilities(self) -> Array:
+        """Predict the probability of being labeled for the training rows, out of bag."""
         predictor = self.forest.predictor("soft", self.X.dtype)
-        return 2 * predictor.mean_held_out(self.X, self.rows.native(), self.params) - 1
+        decision = 2 * predictor.mean_held_out(self.X, self.rows.native(), self.params) - 1
+        return (1 + decision) / 2
+
+    def importances(self) -> Array:
+        """Compute the mean risk reduction of each feature."""
+        return self.forest.importances("pn", "quadratic", normalized=False)
 
 
-def _fit(
+def label_forest(
     X: NDArray[Any],
     labeled: NDArray[np.bool_],
-    sample_weight: Array | None,
     *,
-    prior: float | None,
     thresholds: _core.Thresholds,
     random_state: Any,
+    prior: float | None = None,
+    sample_weight: Array | None = None,
+    scenario: str = "case-control",
     **parameters: Any,
 ) -> LabelForest:
-    """Treat unlabeled rows as negatives; `prior` None means the frequency of labeled rows."""
+    """Fit a forest; `parameters` are those of the estimators.
+
+    `prior` is the total weight of the labeled rows; None means their frequency.
+    """
     rows = training_rows(labeled, sample_weight, None, risk="pn")
-    parameters |= {"risk": "pn"}
+    parameters |= {"risk": "pn", "scenario": scenario}
     params = train_params(parameters, thresholds=thresholds, rows=rows, d=X.shape[1])
     masses = group_masses(
         risk="pn",
-        scenario=parameters["scenario"],
+        scenario=scenario,
         prior=prior,
         labeled=rows.labeled_weight,
         unlabeled=rows.unlabeled_weight,
@@ -65,57 +74,3 @@ def _fit(
     set_masses(params, masses)
     params.seed = draw_seed(random_state)
     return LabelForest(X, rows, params, grow(X, rows, params))
-
-
-def label_forest(
-    X: NDArray[Any],
-    labeled: NDArray[np.bool_],
-    *,
-    sample_weight: Array | None,
-    n_estimators: int,
-    min_samples_leaf: int,
-    max_unlabeled: int,
-    n_jobs: int | None,
-    random_state: int,
-) -> LabelForest:
-    """Fit extra-trees in which labeled and unlabeled rows have the same total weight."""
-    return _fit(
-        X,
-        labeled,
-        sample_weight,
-        prior=0.5,
-        thresholds=_core.Thresholds.random,
-        scenario="case-control",
-        n_estimators=n_estimators,
-        min_samples_leaf=min_samples_leaf,
-        max_unlabeled=max_unlabeled,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
-
-
-def oob_label_probabilities(
-    X: NDArray[Any],
-    labeled: NDArray[np.bool_],
-    *,
-    n_estimators: int,
-    min_samples_leaf: int,
-    n_jobs: int | None,
-    random_state: np.random.RandomState,
-) -> tuple[Array, Array]:
-    """Fit a random forest; return its out-of-bag predictions and feature importances."""
-    found = _fit(
-        X,
-        labeled,
-        None,
-        prior=None,
-        thresholds=_core.Thresholds.optimal,
-        scenario="single-training-set",
-        bootstrap=True,
-        n_estimators=n_estimators,
-        min_samples_leaf=min_samples_leaf,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
-    importances = found.forest.importances("pn", "quadratic", normalized=False)
-    return (1 + found.oob_decision_function()) / 2, importances

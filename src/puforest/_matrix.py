@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +11,6 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_array, validate_data
 
 from puforest import _validation as check
-from puforest._named_table import NamedTable
 
 # Types that the core reads, and the number of cells up to which scikit-learn's checks dominate.
 REAL_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
@@ -32,8 +30,6 @@ def validated(estimator: Any, X: check.MatrixLike, **options: Any) -> Any:
 
     Options are those of `validate_data`. With labels `y` among them, return both.
     """
-    if isinstance(X, NamedTable):
-        return _validated_by_name(estimator, X, **options)
     refuse_unreadable(X, "X")
     if options.get("y") is not None:
         check.refuse_masked(options["y"], "y")
@@ -42,27 +38,6 @@ def validated(estimator: Any, X: check.MatrixLike, **options: Any) -> Any:
     with check.data_errors("X"):
         found = validate_data(estimator, X, dtype=real_dtype(X), **options)
     return (in_steps(found[0]), found[1]) if "y" in options else in_steps(found)
-
-
-def _validated_by_name(
-    estimator: Any, table: NamedTable, *, reset: bool = True, **options: Any
-) -> Any:
-    """Validate a table whose names scikit-learn does not read."""
-    names = np.array(table.columns, dtype=object)
-    known = None if reset else getattr(estimator, "feature_names_in_", None)
-    if known is not None:
-        if not np.array_equal(known, names):
-            raise ValueError(
-                f"X must have the {len(known):,} columns that {type(estimator).__name__} was "
-                f"fitted to, in the same order, got {len(names):,} columns that differ from them"
-            )
-        # scikit-learn would warn of an array without names.
-        estimator = copy.copy(estimator)
-        del estimator.feature_names_in_
-    found = validated(estimator, table.values, reset=reset, **options)
-    if reset:
-        estimator.feature_names_in_ = names
-    return found
 
 
 def smallest_float(*dtypes: Any) -> np.dtype[Any]:

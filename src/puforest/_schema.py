@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from puforest._matrix import is_small_and_clean, validated
+from puforest._named_table import NamedTable
 
 
 @dataclass(frozen=True)
@@ -37,22 +38,30 @@ class FeatureSchema:
         `estimator` is the class name that error messages mention.
         """
         columns = _columns_of(estimator)()
-        matrix, labels = validated(columns, X, y=y, reset=True)
-        names = getattr(columns, "feature_names_in_", None)
-        schema = cls(columns.n_features_in_, None if names is None else tuple(names.tolist()))
-        return schema, matrix, labels
+        table = X.values if isinstance(X, NamedTable) else X
+        matrix, labels = validated(columns, table, y=y, reset=True)
+        names = X.columns if table is not X else getattr(columns, "feature_names_in_", None)
+        return cls(matrix.shape[1], None if names is None else tuple(names)), matrix, labels
 
     def matrix(self, X: Any, *, estimator: str, **options: Any) -> Any:
         """Convert a table to a matrix, after checking that its columns match this schema.
 
         With labels ``y`` among the options, return both.
         """
-        if not options and self.names is None and is_small_and_clean(X, self.n_features):
+        names = self.names
+        if isinstance(X, NamedTable):
+            if names is not None and tuple(X.columns) != names:
+                raise ValueError(
+                    f"X must have the {self.n_features:,} columns that {estimator} was fitted to, "
+                    f"in the same order, got {len(X.columns):,} columns that differ from them"
+                )
+            X, names = X.values, None
+        if not options and names is None and is_small_and_clean(X, self.n_features):
             return X  # the checks of scikit-learn would take longer than the prediction
         columns = _columns_of(estimator)()
         columns.n_features_in_ = self.n_features
-        if self.names is not None:
-            columns.feature_names_in_ = np.array(self.names, dtype=object)
+        if names is not None:
+            columns.feature_names_in_ = np.array(names, dtype=object)
         return validated(columns, X, reset=False, **options)
 
     def feature_names(self) -> list[str]:

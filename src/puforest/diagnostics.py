@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from sklearn.utils.validation import check_consistent_length
 
+from puforest import _core
 from puforest import _validation as check
 from puforest._duplicate_rows import labeled_duplicates
-from puforest._label_forest import oob_label_probabilities
+from puforest._label_forest import label_forest
 from puforest._matrix import matrix
 from puforest._sample import pu_sample
 from puforest._warnings import warn
@@ -209,14 +210,18 @@ def scar_test(
         )
 
     def trained(labels: NDArray[np.bool_]) -> tuple[_Array, _Array]:
-        return oob_label_probabilities(
+        forest = label_forest(
             X,
             labels,
+            thresholds=_core.Thresholds.optimal,
+            scenario="single-training-set",
+            bootstrap=True,
             n_estimators=trees,
             min_samples_leaf=_MIN_SAMPLES_LEAF,
             n_jobs=n_jobs,
             random_state=rng,
         )
+        return forest.oob_probabilities(), forest.importances()
 
     score, importance = trained(labeled)
     statistic, region = _excess(score, labeled, pi)

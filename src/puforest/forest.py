@@ -26,30 +26,6 @@ class BaseForest(PUClassifier):
 
     _tree_class: type[PUDecisionTreeClassifier] | type[PUExtraTreeClassifier]
 
-    def __init__(
-        self,
-        prior: float | None,
-        *,
-        n_estimators: int,
-        bootstrap: bool,
-        max_labeled: int | float | None,
-        max_unlabeled: int | float | None,
-        oob_score: bool,
-        warm_start: bool,
-        n_jobs: int | None,
-        verbose: int,
-        **shared: Any,
-    ) -> None:
-        super().__init__(prior, **shared)
-        self.n_estimators = n_estimators
-        self.bootstrap = bootstrap
-        self.max_labeled = max_labeled
-        self.max_unlabeled = max_unlabeled
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
     @property
     def oob_decision_function_(self) -> NDArray[np.float64]:
         """Mean vote for each training row, over the trees that were not grown on it."""
@@ -187,28 +163,7 @@ class PURandomForestClassifier(ModelMethodsMixin, BaseForest):
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        super().__init__(
-            prior,
-            n_estimators=n_estimators,
-            scenario=scenario,
-            risk=risk,
-            loss=loss,
-            voting=voting,
-            max_features=max_features,
-            max_depth=max_depth,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            min_risk_reduction=min_risk_reduction,
-            max_leaf_nodes=max_leaf_nodes,
-            bootstrap=bootstrap,
-            max_labeled=max_labeled,
-            max_unlabeled=max_unlabeled,
-            oob_score=oob_score,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            random_state=random_state,
-        )
+        self._set_parameters(locals())
 
 
 @documented_estimator
@@ -275,26 +230,4 @@ class PUExtraTreesClassifier(ModelMethodsMixin, BaseForest):
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        super().__init__(
-            prior,
-            n_estimators=n_estimators,
-            scenario=scenario,
-            risk=risk,
-            loss=loss,
-            voting=voting,
-            max_features=max_features,
-            max_depth=max_depth,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            min_risk_reduction=min_risk_reduction,
-            max_leaf_nodes=max_leaf_nodes,
-            bootstrap=bootstrap,
-            max_labeled=max_labeled,
-            max_unlabeled=max_unlabeled,
-            oob_score=oob_score,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            random_state=random_state,
-        )
-        self.n_thresholds = n_thresholds
+        self._set_parameters(locals())

@@ -96,20 +96,7 @@ class PUDecisionTreeClassifier(ModelMethodsMixin, SingleTree):
         max_leaf_nodes: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        super().__init__(
-            prior,
-            scenario=scenario,
-            risk=risk,
-            loss=loss,
-            voting=voting,
-            max_features=max_features,
-            max_depth=max_depth,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            min_risk_reduction=min_risk_reduction,
-            max_leaf_nodes=max_leaf_nodes,
-            random_state=random_state,
-        )
+        self._set_parameters(locals())
 
 
 @documented_estimator
@@ -160,18 +147,4 @@ class PUExtraTreeClassifier(ModelMethodsMixin, SingleTree):
         max_leaf_nodes: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        super().__init__(
-            prior,
-            scenario=scenario,
-            risk=risk,
-            loss=loss,
-            voting=voting,
-            max_features=max_features,
-            max_depth=max_depth,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            min_risk_reduction=min_risk_reduction,
-            max_leaf_nodes=max_leaf_nodes,
-            random_state=random_state,
-        )
-        self.n_thresholds = n_thresholds
+        self._set_parameters(locals())

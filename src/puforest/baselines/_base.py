@@ -35,7 +35,7 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
 
     def _wrapped(self) -> Any:
         """Wrapped classifier, which determines the input that is accepted, or None."""
-        return None
+        return getattr(self, "estimator", None)
 
     def _input_tags(self) -> Any:
         wrapped = self._wrapped()

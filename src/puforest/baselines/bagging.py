@@ -23,10 +23,12 @@ from puforest.baselines._base import (
     seeded,
     unlabeled_prior,
 )
+from puforest.baselines._docs import documented
 
 __all__ = ["PUBaggingClassifier"]
 
 
+@documented
 class PUBaggingClassifier(PUBaseline):
     """Bagging for positive and unlabeled data (Mordelet and Vert, 2014).
 
@@ -47,15 +49,11 @@ class PUBaggingClassifier(PUBaseline):
         Number or fraction of the unlabeled samples that each member draws with replacement; None
         draws as many as there are labeled samples. The paper's PUBaggingET is
         ``PUBaggingClassifier(ExtraTreeClassifier(), sample_size=1.0)``.
-    prior : float or None, default=None
-        Class prior. If given, the threshold is chosen on the out-of-bag scores so that the
-        fraction of unlabeled samples predicted as positive is the fraction of positives among
-        them. None leaves the threshold at one half.
+    %prior%
     oob_score : bool, default=False
         Whether to compute out-of-bag scores of the unlabeled samples, which takes longer than the
         fits if `sample_size` is small. They are always computed with a `prior`.
-    scenario : {"case-control", "single-training-set"}, default="case-control"
-        Sampling scenario of the data.
+    %scenario%
     n_jobs : int or None, default=None
         Number of threads; -1 uses all cores. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -63,24 +61,14 @@ class PUBaggingClassifier(PUBaseline):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two values of ``y``; the second one is the positive class.
+    %attributes%
+        Only available if given.
     estimators_ : list of classifiers
         The fitted members.
     oob_score_of_unlabeled_ : ndarray of shape (n_samples,)
         Mean score of each unlabeled sample over the members that did not draw it; nan for samples
         that all members drew, and for labeled samples. Only with ``oob_score=True`` or a prior.
-    threshold_ : float
-        Mean score above which samples are predicted as positive. ``predict_proba`` divides odds by
-        those of the threshold, which moves it to one half.
-    prior_ : float
-        Class prior used by the fit, if any.
-    scenario_ : str
-        Scenario of the fitted data.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if all column names of ``X`` are strings.
+    %threshold_%
 
     Notes
     -----
@@ -126,19 +114,11 @@ class PUBaggingClassifier(PUBaseline):
         self.random_state = random_state
 
     @atomic_fit
+    @documented
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Fit the members.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Two values: the larger for labeled positives, the smaller for unlabeled samples.
-
-        Returns
-        -------
-        self
+        %fit%
         """
         member = self._wrapped()
         require_method(member, "predict_proba", "predict")

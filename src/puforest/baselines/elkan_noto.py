@@ -12,13 +12,8 @@ from sklearn.utils.validation import has_fit_parameter
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
 from puforest._sample import PUSample
-from puforest.baselines._base import (
-    Array,
-    PUBaseline,
-    label_frequency,
-    require_method,
-    seeded,
-)
+from puforest.baselines._base import Array, PUBaseline, label_frequency, require_method, seeded
+from puforest.baselines._docs import documented
 from puforest.model_selection._split import pu_cv
 
 __all__ = ["ElkanNotoClassifier"]
@@ -26,6 +21,7 @@ __all__ = ["ElkanNotoClassifier"]
 VARIANTS = ("classic", "weighted")
 
 
+@documented
 class ElkanNotoClassifier(PUBaseline):
     """Classifier that corrects the probability of being labeled (Elkan and Noto, 2008).
 
@@ -44,33 +40,21 @@ class ElkanNotoClassifier(PUBaseline):
     prior : float or None, default=None
         Class prior, which implies c. None estimates c as the mean of g over the labeled samples,
         which is too low if the classes overlap.
-    scenario : {"case-control", "single-training-set"}, default="case-control"
-        Sampling scenario of the data. It determines the population that probabilities refer to:
-        that of the unlabeled samples, or that of all samples.
-    cv : int or splitter, default=5
-        Cross-validation used to predict g on the training samples. A number is the number of folds
-        of `PUStratifiedKFold` with a fixed seed.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the estimator, unless it has its own ``random_state``.
+    %scenario%
+        It determines the population that probabilities refer to: that of the unlabeled samples, or
+        that of all samples.
+    %cv, random_state%
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two values of ``y``; the second one is the positive class.
+    %attributes%
+        If it is not given, it is implied by c.
     estimator_ : classifier
         The fitted classifier: of g ("classic"), or of the class ("weighted").
     variant_ : str
         Fitted variant.
     label_frequency_ : float
         c, the fraction of the positives in the data that are labeled.
-    prior_ : float
-        Class prior, given or implied by c.
-    scenario_ : str
-        Scenario of the fitted data.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if all column names of ``X`` are strings.
 
     Notes
     -----
@@ -116,19 +100,11 @@ class ElkanNotoClassifier(PUBaseline):
         self.random_state = random_state
 
     @atomic_fit
+    @documented
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Fit the classifier and estimate the label frequency.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Two values: the larger for labeled positives, the smaller for unlabeled samples.
-
-        Returns
-        -------
-        self
+        %fit%
         """
         self.variant_ = check.one_of("variant", self.variant, VARIANTS)
         require_method(self.estimator, "predict_proba")
@@ -177,9 +153,6 @@ class ElkanNotoClassifier(PUBaseline):
                 "positive and leaves no negatives to learn from: pass a smaller prior"
             )
         return estimator.fit(X[rows[seen]], target[seen], sample_weight=weight[seen])
-
-    def _wrapped(self) -> Any:
-        return self.estimator
 
     def _positive_probability(self, X: check.MatrixLike) -> Array:
         g = cast(Array, self.estimator_.predict_proba(X)[:, 1])

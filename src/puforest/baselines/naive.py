@@ -20,11 +20,13 @@ from puforest.baselines._base import (
     seeded,
     unlabeled_prior,
 )
+from puforest.baselines._docs import documented
 from puforest.model_selection._split import pu_cv
 
 __all__ = ["NaivePUClassifier"]
 
 
+@documented
 class NaivePUClassifier(PUBaseline):
     """Any classifier, with unlabeled samples taken as negatives.
 
@@ -35,35 +37,17 @@ class NaivePUClassifier(PUBaseline):
     ----------
     estimator : classifier
         Classifier that is fitted to labeled against unlabeled samples.
-    prior : float or None, default=None
-        Class prior. If given, the threshold is chosen on cross-validated scores so that the
-        fraction of unlabeled samples predicted as positive is the fraction of positives among
-        them. None leaves the threshold at one half.
-    scenario : {"case-control", "single-training-set"}, default="case-control"
-        Sampling scenario of the data.
-    cv : int or splitter, default=5
-        Cross-validation used to choose the threshold for a prior. A number is the number of folds
-        of `PUStratifiedKFold` with a fixed seed.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the estimator, unless it has its own ``random_state``.
+    %prior, scenario, cv%
+        Only used with a prior.
+    %random_state%
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two values of ``y``; the second one is the positive class.
+    %attributes%
+        Only available if given.
     estimator_ : classifier
         The fitted classifier.
-    threshold_ : float
-        Probability of the classifier above which samples are predicted as positive.
-        ``predict_proba`` divides odds by those of the threshold, which moves it to one half.
-    prior_ : float
-        Class prior used by the fit, if any.
-    scenario_ : str
-        Scenario of the fitted data.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if all column names of ``X`` are strings.
+    %threshold_%
 
     Examples
     --------
@@ -96,19 +80,11 @@ class NaivePUClassifier(PUBaseline):
         self.random_state = random_state
 
     @atomic_fit
+    @documented
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Fit the classifier, and choose the threshold if there is a prior.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Two values: the larger for labeled positives, the smaller for unlabeled samples.
-
-        Returns
-        -------
-        self
+        %fit%
         """
         require_method(self.estimator, "predict_proba", "predict")
         X, sample, prior = self._read(X, y)
@@ -124,9 +100,6 @@ class NaivePUClassifier(PUBaseline):
             self.threshold_ = prior_threshold(score[~sample.labeled, 1], fraction)
         self.estimator_ = estimator.fit(X, labeled)
         return self
-
-    def _wrapped(self) -> Any:
-        return self.estimator
 
     def _positive_probability(self, X: check.MatrixLike) -> Array:
         return moved_to_half(positive_scores(self.estimator_, X), self.threshold_)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,17 +11,13 @@ from sklearn.utils.validation import has_fit_parameter
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
-from puforest.baselines._base import (
-    Array,
-    PUBaseline,
-    positive_scores,
-    require_method,
-    seeded,
-)
+from puforest.baselines._base import Array, PUBaseline, positive_scores, require_method, seeded
+from puforest.baselines._docs import documented
 
 __all__ = ["SpyTwoStepClassifier"]
 
 
+@documented
 class SpyTwoStepClassifier(PUBaseline):
     """Two-step classifier with the spy technique (Liu, Lee, Yu and Li, 2002).
 
@@ -46,29 +42,21 @@ class SpyTwoStepClassifier(PUBaseline):
         Class prior. If given, positives and reliable negatives are weighted to the fractions
         ``prior`` and ``1 - prior``, and the estimator must support ``sample_weight``. None uses
         them without weights. The threshold is one half in both cases.
-    scenario : {"case-control", "single-training-set"}, default="case-control"
-        Sampling scenario of the data, which determines the possible priors.
+    %scenario%
+        It determines the possible priors.
     random_state : int, RandomState instance or None, default=None
         Seed of the choice of spies, and of an estimator without its own ``random_state``.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two values of ``y``; the second one is the positive class.
+    %attributes%
+        Only available if given.
     estimator_ : classifier
         The fitted classifier of the second step.
     reliable_negatives_ : ndarray of shape (n_samples,)
         Mask of the training samples that were used as negatives in the last fit.
     n_iter_ : int
         Number of fits in the second step.
-    prior_ : float
-        Class prior used by the fit, if any.
-    scenario_ : str
-        Scenario of the fitted data.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if all column names of ``X`` are strings.
 
     References
     ----------
@@ -106,19 +94,11 @@ class SpyTwoStepClassifier(PUBaseline):
         self.random_state = random_state
 
     @atomic_fit
+    @documented
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Find reliable negatives and fit the classifier.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Two values: the larger for labeled positives, the smaller for unlabeled samples.
-
-        Returns
-        -------
-        self
+        %fit%
         """
         require_method(self.estimator, "predict_proba", "decision_function")
         max_iter = check.integer("max_iter", self.max_iter, 1)
@@ -161,7 +141,11 @@ class SpyTwoStepClassifier(PUBaseline):
         spies = rng.choice(known, n_spies, replace=False)
         remaining = labeled.copy()
         remaining[spies] = False
-        score = _score(seeded(self.estimator, rng).fit(X, remaining.astype(int)), X)
+        model = seeded(self.estimator, rng).fit(X, remaining.astype(int))
+        if hasattr(model, "predict_proba"):
+            score = model.predict_proba(X)[:, 1]
+        else:
+            score = model.decision_function(X)
         threshold = np.quantile(score[spies], noise_fraction, method="lower")
         negative: NDArray[np.bool_] = ~labeled & (score < threshold)
         if not negative.any():
@@ -189,14 +173,5 @@ class SpyTwoStepClassifier(PUBaseline):
             weights["sample_weight"] = np.where(target, prior / mean, (1 - prior) / (1 - mean))
         return seeded(self.estimator, rng).fit(X[rows], target, **weights)
 
-    def _wrapped(self) -> Any:
-        return self.estimator
-
     def _positive_probability(self, X: check.MatrixLike) -> Array:
         return positive_scores(self.estimator_, X)
-
-
-def _score(estimator: Any, X: Any) -> Array:
-    if hasattr(estimator, "predict_proba"):
-        return cast(Array, estimator.predict_proba(X)[:, 1])
-    return cast(Array, estimator.decision_function(X))

@@ -69,7 +69,7 @@ def true_quality(truth: NDArray[np.int64], score: NDArray[np.float64]) -> dict[s
 
 
 def show_quality(
-    say: Console,
+    console: Console,
     title: str,
     report: ClassificationReport,
     truth: dict[str, float] | None = None,
@@ -91,16 +91,18 @@ def show_quality(
         rows.append(row)
     raw = ", ".join(f"{METRICS[n].label} {found.unclipped:.4g}" for n, found in clipped.items())
     footnote = f"* clipped to the possible range; raw estimates: {raw}" if clipped else ""
-    say.rows(title, header, rows, footnote)
+    console.rows(title, header, rows, footnote)
     clear = clear_notes(report)
-    more = f" ({len(clear) - 1} more with --verbose)" if len(clear) > 1 and not say.verbose else ""
-    for note in clear if say.verbose else clear[:1]:
-        say.warning(note + more)
+    more = (
+        f" ({len(clear) - 1} more with --verbose)" if len(clear) > 1 and not console.verbose else ""
+    )
+    for note in clear if console.verbose else clear[:1]:
+        console.warning(note + more)
     for note in report.notes:
         if CHANCE in note:
-            say.detail(note)
+            console.detail(note)
     if report.trivial:
-        say.warning(report.trivial.message)
+        console.warning(report.trivial.message)
 
 
 def clear_notes(report: ClassificationReport) -> list[str]:

@@ -22,10 +22,11 @@ def describe(
     Lists its training data, parameters and most important features. Loading a model file executes
     no code, so files from untrusted sources are safe to describe.
     """
+    from puforest._unwrap import fitted_trees
     from puforest.inspection import importances
 
     fitted = o.load(model)
-    trees = getattr(fitted, "estimator_", fitted)
+    trees = fitted_trees(fitted)
     console.text(fitted.describe())
     listed = importances(trees, top=top).sorted() if top else []
     if listed:
@@ -35,8 +36,7 @@ def describe(
             ["feature", "risk reduction", "std over trees"],
             [[name, f"{mean:.4f}", f"{std:.4f}"] for name, mean, std in listed],
         )
-    estimate = getattr(trees, "prior_estimate_", None)
-    names = getattr(fitted, "feature_names_in_", None)
+    estimate = trees._record.prior_estimate
     return {
         "model": str(model),
         "class": type(fitted).__name__,
@@ -45,6 +45,6 @@ def describe(
         "prior_interval": None if estimate is None else estimate.interval,
         "classes": fitted.classes_,
         "n_features": fitted.n_features_in_,
-        "features": names,
+        "features": trees._record.schema.names,
         "importances": {name: mean for name, mean, _ in listed},
     }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     "puforest evaluate model.puf later.csv --label known_fraud",
 )
 def evaluate(
-    say: Console,
+    console: Console,
     model: o.ModelFile,
     data: o.Data,
     label: o.Label = None,
@@ -58,7 +58,7 @@ def evaluate(
     """
     import numpy as np
 
-    from puforest._unwrap import known_scenario
+    from puforest._unwrap import fitted_trees, known_scenario
     from puforest.cli import _quality
     from puforest.cli._scoring import match_columns, report_columns, scored_batches
     from puforest.cli.tables._arrow import arrow
@@ -74,9 +74,9 @@ def evaluate(
         if truth == name:
             raise ValueError(f"--truth {truth}: this is the label column, not the true classes")
     columns = match_columns(forest, source, others)
-    report_columns(say, columns, source.path)
+    report_columns(console, columns, source.path)
     scores, kept = [], []
-    with say.progress(f"Scoring {source.path.name}") as done:
+    with console.progress(f"Scoring {source.path.name}") as done:
         for scored in scored_batches(forest, source, columns, others, None):
             scores.append(scored.score)
             kept.append(scored.others)
@@ -86,7 +86,7 @@ def evaluate(
     score = np.concatenate(scores)
     table = arrow().Table.from_batches(kept)
     rule, labeled = read_labels(source, name, table.column(name), positive)
-    estimate = getattr(getattr(forest, "estimator_", forest), "prior_estimate_", None)
+    estimate = fitted_trees(forest)._record.prior_estimate
     report = _quality.quality(
         labeled,
         score,
@@ -102,12 +102,12 @@ def evaluate(
         if len(np.unique(classes)) == 2:
             known = _quality.true_quality(classes, score[population])
         else:
-            say.warning(
+            console.warning(
                 f"--truth {truth}: all {len(classes):,} rows of the population are of class "
                 f"{classes[0]}, so the estimates cannot be compared with the truth"
             )
     n = len(score)
-    say.facts(
+    console.facts(
         "Held-out rows",
         {
             "file": f"{source.path} ({source.kind})",
@@ -117,8 +117,8 @@ def evaluate(
             "scenario": report.scenario,
         },
     )
-    _quality.show_quality(say, "Quality, estimated without negatives", report, known)
-    warn_of_training_rows(say, forest, report)
+    _quality.show_quality(console, "Quality, estimated without negatives", report, known)
+    warn_of_training_rows(console, forest, report)
     return {
         "model": str(model),
         "file": str(data),
@@ -131,7 +131,7 @@ def evaluate(
     }
 
 
-def warn_of_training_rows(say: Console, forest: Any, report: ClassificationReport) -> None:
+def warn_of_training_rows(console: Console, forest: Any, report: ClassificationReport) -> None:
     """Warn of training rows, recognized by their number or by estimates that are too good."""
     from puforest._unwrap import fitted_trees
     from puforest.cli import _quality
@@ -139,12 +139,12 @@ def warn_of_training_rows(say: Console, forest: Any, report: ClassificationRepor
     rows = (report.n_labeled, report.n_unlabeled)
     record = fitted_trees(forest)._record
     if rows == (record.n_labeled, record.n_unlabeled):
-        say.warning(
+        console.warning(
             "these look like the training rows: the numbers of labeled and unlabeled rows match. "
             "Estimates on training rows are too optimistic; puforest fit cross-validates instead"
         )
     elif _quality.clear_notes(report):
-        say.warning(
+        console.warning(
             "check that these are not the training rows: estimates on them are too optimistic; "
             "puforest fit cross-validates instead"
         )

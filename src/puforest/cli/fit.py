@@ -193,7 +193,7 @@ def train(console: Console, forest: Any, table: PUTable) -> None:
 
 def prior_facts(forest: Any) -> dict[str, Any]:
     """Return the class prior of a forest, its interval and a description."""
-    estimate = getattr(forest, "prior_estimate_", None)
+    estimate = forest._record.prior_estimate
     if estimate is None:
         return {"value": forest.prior_, "interval": None, "text": f"{forest.prior_:.3g}, as given"}
     return {

@@ -56,8 +56,8 @@ def assemble(
     feature_names: Sequence[str],
     target_names: Sequence[str],
     description: str,
-    differs: str,
     return_X_y: bool,
+    differs: str = "",
 ) -> Loaded:
     """Build the result of a loader."""
     target = positive.astype(np.int64)

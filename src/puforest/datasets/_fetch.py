@@ -24,33 +24,15 @@ CHUNK = 2**18
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A file as published.
+    """A file as published."""
 
-    Attributes
-    ----------
-    path : str
-        Path in the data folder.
-    rows : int
-        Number of rows.
-    publisher : str
-        Name of the publisher.
-    urls : tuple of str
-        Addresses, tried in order; empty if the file cannot be downloaded automatically.
-    sha256 : str or None
-        Checksum of the download.
-    member : str or None
-        Name in the tar archive at the addresses; None if they serve the file itself.
-    recipe : str or None
-        How to build the file, if it is not published as such.
-    """
-
-    path: str
+    path: str  # in the data folder
     rows: int
     publisher: str
-    urls: tuple[str, ...] = ()
-    sha256: str | None = None
-    member: str | None = None
-    recipe: str | None = None
+    urls: tuple[str, ...] = ()  # tried in order; empty if it cannot be downloaded automatically
+    sha256: str | None = None  # of the download
+    member: str | None = None  # name in the archive at the addresses, if they serve one
+    recipe: str | None = None  # how to build the file, if it is not published as such
 
     def instructions(self) -> str:
         """Describe how to get the file manually."""
@@ -61,17 +43,7 @@ class PublishedFile:
         return f"Download {what} from {self.publisher}{where} and save it there."
 
     def in_folder(self, folder: Path, *, download: bool = True, progress: bool = False) -> Path:
-        """Return the path of the file, after downloading it if it is missing.
-
-        Parameters
-        ----------
-        folder : Path
-            The data folder.
-        download : bool, default=True
-            Whether to download the file if it is missing.
-        progress : bool, default=False
-            Whether to report the progress of a download on standard error.
-        """
+        """Return the path of the file in the data folder, after downloading it if missing."""
         check.boolean("download", download)
         check.boolean("progress", progress)
         path = folder / self.path
@@ -137,14 +109,9 @@ def _extract(archive: Path, member: str, path: Path) -> None:
 
 
 class ResumingDownloader:
-    """A downloader for pooch that resumes interrupted downloads.
+    """A downloader for pooch that resumes interrupted downloads from the file `part`.
 
-    Parameters
-    ----------
-    part : Path
-        File with the part received so far, which is kept after an interruption.
-    progress : bool, default=False
-        Whether to report the progress on standard error, about once per second.
+    With `progress`, it reports the progress on standard error, about once per second.
     """
 
     def __init__(self, part: Path, *, progress: bool = False) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from puforest.datasets._assemble import Loaded, Part, assemble, read_parts
+from puforest.datasets._docs import documented
 from puforest.datasets._fetch import PublishedFile
 from puforest.datasets._folder import DataHome, data_folder
 from puforest.datasets._read import naming, read_all, require_rows
@@ -44,6 +45,7 @@ published, 0 to 255: the scale of a feature makes no difference to trees.
 """
 
 
+@documented
 def load_cifar10(
     *,
     subset: str = "all",
@@ -52,28 +54,18 @@ def load_cifar10(
     progress: bool = False,
     return_X_y: bool = False,
 ) -> Loaded:
-    """Load CIFAR-10: 60000 photographs, 3072 pixel values; vehicles are positive.
+    """Load CIFAR-10: 50000 training and 10000 test photographs, 3072 pixels; vehicles are positive.
 
     Parameters
     ----------
-    subset : {"train", "test", "all"}, default="all"
-        The 50000 training rows, the 10000 test rows, or both, in this order.
-    data_home : str, path or None, default=None
-        Folder of the data sets. None uses the folder that the environment variable PUFOREST_DATA
-        names or, if it is not set, a folder in the user's cache.
-    download : bool, default=True
-        Whether to download missing files. Their archive is kept.
-    progress : bool, default=False
-        Whether to report the progress of a download on standard error.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` instead of a Bunch.
+    %subset, data_home, download%
+        Their archive is kept.
+    %progress, return_X_y%
 
     Returns
     -------
-    Bunch
-        ``data`` of float32, ``target`` (1 vehicle, 0 animal), ``original_target`` (names of the
-        ten classes), ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, which
-        describes any differences from the paper's data.
+    %bunch%
+        ``target`` (1 vehicle, 0 animal) and ``original_target`` (names of the ten classes).
 
     Examples
     --------
@@ -105,7 +97,6 @@ def load_cifar10(
         ],
         target_names=["animal", "vehicle"],
         description=DESCRIPTION,
-        differs="",
         return_X_y=return_X_y,
     )
 

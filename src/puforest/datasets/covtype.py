@@ -9,23 +9,20 @@ from numpy.typing import NDArray
 
 from puforest import _validation as check
 from puforest.datasets._assemble import Loaded, assemble
+from puforest.datasets._docs import documented
 from puforest.datasets._fetch import PublishedFile
 from puforest.datasets._folder import DataHome, data_folder
 from puforest.datasets._read import naming, numeric_table, read_gzip, require_rows
 
 __all__ = ["load_covtype"]
 
+NUMERIC = """
+    Elevation Aspect Slope Horizontal_Distance_To_Hydrology Vertical_Distance_To_Hydrology
+    Horizontal_Distance_To_Roadways Hillshade_9am Hillshade_Noon Hillshade_3pm
+    Horizontal_Distance_To_Fire_Points
+""".split()  # noqa: SIM905
 COLUMNS = [
-    "Elevation",
-    "Aspect",
-    "Slope",
-    "Horizontal_Distance_To_Hydrology",
-    "Vertical_Distance_To_Hydrology",
-    "Horizontal_Distance_To_Roadways",
-    "Hillshade_9am",
-    "Hillshade_Noon",
-    "Hillshade_3pm",
-    "Horizontal_Distance_To_Fire_Points",
+    *NUMERIC,
     *(f"Wilderness_Area_{i}" for i in range(4)),
     *(f"Soil_Type_{i}" for i in range(40)),
 ]
@@ -52,6 +49,7 @@ as published, not scaled.
 POSITIVE = ("lodgepole pine", "other")
 
 
+@documented
 def load_covtype(
     *,
     positive: str = POSITIVE[0],
@@ -70,22 +68,12 @@ def load_covtype(
         The positive class: the most frequent cover type, or all others together. The paper uses
         the others, the larger of the two classes (its prior is .51, and predicting all test rows
         as negative has an accuracy of 48.7%).
-    data_home : str, path or None, default=None
-        Folder of the data sets. None uses the folder that the environment variable PUFOREST_DATA
-        names or, if it is not set, a folder in the user's cache.
-    download : bool, default=True
-        Whether to download the file if it is missing.
-    progress : bool, default=False
-        Whether to report the progress of a download on standard error.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` instead of a Bunch.
+    %data_home, download, progress, return_X_y%
 
     Returns
     -------
-    Bunch
-        ``data`` of float32, ``target`` (1 positive, 0 not), ``original_target`` (classes
-        1 to 7), ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, which
-        describes any differences from the paper's data.
+    %bunch%
+        ``target`` (1 positive, 0 not) and ``original_target`` (classes 1 to 7).
 
     Examples
     --------
@@ -105,7 +93,6 @@ def load_covtype(
         feature_names=COLUMNS,
         target_names=[name for name in POSITIVE if name != positive] + [positive],
         description=DESCRIPTION,
-        differs="",
         return_X_y=return_X_y,
     )
 

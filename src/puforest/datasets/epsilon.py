@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 
 from puforest import _validation as check
 from puforest.datasets._assemble import Loaded, Part, assemble, read_parts
+from puforest.datasets._docs import documented
 from puforest.datasets._fetch import PublishedFile
 from puforest.datasets._folder import DataHome, data_folder
 from puforest.datasets._read import naming, require_rows
@@ -63,6 +63,7 @@ SAMPLE_DIFFERS = (
 )
 
 
+@documented
 def load_epsilon(
     *,
     subset: str = "all",
@@ -72,32 +73,22 @@ def load_epsilon(
     progress: bool = False,
     return_X_y: bool = False,
 ) -> Loaded:
-    """Load Epsilon: 500000 rows, 2000 features; takes 4 GB of memory as float32.
+    """Load Epsilon: 400000 training and 100000 test rows, 2000 features; takes 4 GB as float32.
 
     Parameters
     ----------
-    subset : {"train", "test", "all"}, default="all"
-        The 400000 training rows, the 100000 test rows, or both, in this order.
+    %subset%
     sample : bool, default=False
         Whether to read the small files ``epsilon_sample_train`` and ``epsilon_sample_test``, with
         the first 100 rows of each part, instead.
-    data_home : str, path or None, default=None
-        Folder of the data sets. None uses the folder that the environment variable PUFOREST_DATA
-        names or, if it is not set, a folder in the user's cache.
-    download : bool, default=True
-        Whether to download missing files, which take several gigabytes. The
-        samples cannot be downloaded.
-    progress : bool, default=False
-        Whether to report the progress of a download on standard error.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` instead of a Bunch.
+    %data_home, download%
+        They take several gigabytes. The samples cannot be downloaded.
+    %progress, return_X_y%
 
     Returns
     -------
-    Bunch
-        ``data`` of float32, ``target`` (1 or 0), ``original_target`` (1 or -1),
-        ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, which
-        describes any differences from the paper's data.
+    %bunch%
+        ``target`` (1 or 0) and ``original_target`` (1 or -1).
 
     Examples
     --------
@@ -126,7 +117,7 @@ def load_epsilon(
     )
 
 
-def _read_libsvm(path: Path, rows: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def _read_libsvm(path: Path, rows: int) -> Part:
     """Read a dense table and its classes from LIBSVM format, plain or compressed with bzip2."""
     blocks, classes = [], []
     with naming(path), bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as file:

@@ -17,12 +17,14 @@ from sklearn.utils.validation import check_array
 
 from puforest import _validation as check
 from puforest._matrix import matrix
+from puforest.datasets._docs import documented
 
 __all__ = ["group_propensity", "linear_propensity", "score_propensity"]
 
 Array = NDArray[np.float64]
 
 
+@documented
 def score_propensity(
     score: ArrayLike,
     *,
@@ -40,16 +42,7 @@ def score_propensity(
     ----------
     score : array-like of shape (n_samples,)
         Score of each row.
-    y : array-like of shape (n_samples,), optional
-        Classes, two values; the larger one is positive. Means and the standard deviation are
-        taken over the positives; without `y`, over all rows.
-    frequency : float, default=0.5
-        Mean propensity: the expected fraction of positives that are labeled.
-    strength : float, default=2.0
-        Increase of the log-odds per standard deviation of the score. With 0, rows are labeled
-        completely at random; with a negative number, rows with low scores are labeled more often.
-    minimum : float, default=0.01
-        Smallest propensity, so that no labeled row represents more than ``1 / minimum`` positives.
+    %y, frequency, strength, minimum%
 
     Returns
     -------
@@ -82,6 +75,7 @@ def score_propensity(
     return np.asarray(minimum + (1 - minimum) * expit(z + b), dtype=np.float64)
 
 
+@documented
 def linear_propensity(
     X: check.MatrixLike,
     coef: ArrayLike | None = None,
@@ -92,7 +86,7 @@ def linear_propensity(
     minimum: float = 0.01,
     random_state: int | np.random.RandomState | None = None,
 ) -> Array:
-    """Compute propensities that are logistic in a linear combination of the features.
+    """Compute propensities with a linear combination of the features as the score.
 
     Parameters
     ----------
@@ -101,15 +95,7 @@ def linear_propensity(
     coef : array-like of shape (n_features,), optional
         Coefficients of the features; only their ratios matter. None draws coefficients of the
         standardized features from a normal distribution.
-    y : array-like of shape (n_samples,), optional
-        Classes, two values; the larger one is positive. The mean propensity is taken over the
-        positives; without `y`, over all rows.
-    frequency : float, default=0.5
-        Mean propensity: the expected fraction of positives that are labeled.
-    strength : float, default=2.0
-        Increase of the log-odds per standard deviation of the linear combination.
-    minimum : float, default=0.01
-        Smallest propensity.
+    %y, frequency, strength, minimum%
     random_state : int, RandomState instance or None, default=None
         Seed of the coefficients.
 

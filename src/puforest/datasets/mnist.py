@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest.datasets._assemble import Loaded, Part, assemble, read_parts
+from puforest.datasets._docs import documented
 from puforest.datasets._fetch import PublishedFile
 from puforest.datasets._folder import DataHome, data_folder
 from puforest.datasets._read import naming, read_gzip, require_rows
@@ -20,41 +21,25 @@ MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
     "https://storage.googleapis.com/cvdf-datasets/mnist/",
 )
-
-
-def _file(name: str, rows: int, sha256: str) -> PublishedFile:
-    publisher = "Yann LeCun, Corinna Cortes and Chris Burges, The MNIST database"
-    urls = tuple(mirror + name for mirror in MIRRORS)
-    return PublishedFile(f"mnist/{name}", rows, publisher, urls, sha256)
-
-
-# Images and labels of each part.
-FILES = {
-    "train": (
-        _file(
-            "train-images-idx3-ubyte.gz",
-            60_000,
-            "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-        ),
-        _file(
-            "train-labels-idx1-ubyte.gz",
-            60_000,
-            "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-        ),
-    ),
-    "test": (
-        _file(
-            "t10k-images-idx3-ubyte.gz",
-            10_000,
-            "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-        ),
-        _file(
-            "t10k-labels-idx1-ubyte.gz",
-            10_000,
-            "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-        ),
-    ),
+SHA256 = {
+    "train-images-idx3-ubyte": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+    "train-labels-idx1-ubyte": "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+    "t10k-images-idx3-ubyte": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+    "t10k-labels-idx1-ubyte": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
 }
+
+
+def _file(name: str, rows: int) -> PublishedFile:
+    publisher = "Yann LeCun, Corinna Cortes and Chris Burges, The MNIST database"
+    urls = tuple(f"{mirror}{name}.gz" for mirror in MIRRORS)
+    return PublishedFile(f"mnist/{name}.gz", rows, publisher, urls, SHA256[name])
+
+
+def _images_and_labels(part: str, rows: int) -> tuple[PublishedFile, PublishedFile]:
+    return _file(f"{part}-images-idx3-ubyte", rows), _file(f"{part}-labels-idx1-ubyte", rows)
+
+
+FILES = {"train": _images_and_labels("train", 60_000), "test": _images_and_labels("t10k", 10_000)}
 
 DESCRIPTION = """\
 MNIST, by Yann LeCun, Corinna Cortes and Chris Burges: 60000 training and 10000 test images of
@@ -63,6 +48,7 @@ handwritten digits, 28 x 28 pixels each. Even digits are positive. Pixels are as
 """
 
 
+@documented
 def load_mnist(
     *,
     subset: str = "all",
@@ -71,28 +57,16 @@ def load_mnist(
     progress: bool = False,
     return_X_y: bool = False,
 ) -> Loaded:
-    """Load MNIST: 70000 handwritten digits, 784 pixels; even digits are positive.
+    """Load MNIST: 60000 training and 10000 test digits of 784 pixels; even digits are positive.
 
     Parameters
     ----------
-    subset : {"train", "test", "all"}, default="all"
-        The 60000 training rows, the 10000 test rows, or both, in this order.
-    data_home : str, path or None, default=None
-        Folder of the data sets. None uses the folder that the environment variable PUFOREST_DATA
-        names or, if it is not set, a folder in the user's cache.
-    download : bool, default=True
-        Whether to download missing files.
-    progress : bool, default=False
-        Whether to report the progress of a download on standard error.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` instead of a Bunch.
+    %parameters%
 
     Returns
     -------
-    Bunch
-        ``data`` of float32, ``target`` (1 even, 0 odd), ``original_target`` (the digits),
-        ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, which
-        describes any differences from the paper's data.
+    %bunch%
+        ``target`` (1 even, 0 odd) and ``original_target`` (the digits).
 
     Examples
     --------
@@ -118,7 +92,6 @@ def load_mnist(
         feature_names=[f"pixel_{row}_{column}" for row in range(28) for column in range(28)],
         target_names=["odd", "even"],
         description=DESCRIPTION,
-        differs="",
         return_X_y=return_X_y,
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest.datasets._assemble import Loaded, assemble
+from puforest.datasets._docs import documented
 
 __all__ = ["load_mushrooms"]
 
@@ -27,20 +28,20 @@ except stalk-root, which has missing values, are one-hot encoded as 112 features
 """
 
 
+@documented
 def load_mushrooms(*, return_X_y: bool = False) -> Loaded:
     """Load the mushrooms: 8124 rows, 112 binary features; edible mushrooms are positive.
 
     Parameters
     ----------
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` instead of a Bunch.
+    %return_X_y%
 
     Returns
     -------
     Bunch
-        ``data`` (8124, 112) of float32, ``target`` (1 edible, 0 not), ``original_target`` (the
-        letters e and p), ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, which
-        is empty: the data are the paper's.
+        ``data`` of float32, ``target`` (1 edible, 0 not), ``original_target`` (the letters e and
+        p), ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, which is empty: the data
+        are the paper's.
 
     Examples
     --------
@@ -66,6 +67,5 @@ def load_mushrooms(*, return_X_y: bool = False) -> Loaded:
         feature_names=names,
         target_names=["poisonous", "edible"],
         description=DESCRIPTION,
-        differs="",
         return_X_y=return_X_y,
     )

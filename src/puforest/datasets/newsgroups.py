@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.datasets import fetch_20newsgroups
 
 from puforest import _validation as check
 from puforest.datasets._assemble import Loaded, Part, assemble, read_parts
+from puforest.datasets._docs import documented
 from puforest.datasets._fetch import PublishedFile
 from puforest.datasets._folder import DataHome, data_folder
 from puforest.datasets._read import naming, npz_arrays, require_rows
@@ -33,6 +33,7 @@ of sci, soc and talk negative.
 """
 
 
+@documented
 def load_20news(
     *,
     subset: str = "all",
@@ -43,12 +44,13 @@ def load_20news(
     progress: bool = False,
     return_X_y: bool = False,
 ) -> Loaded:
-    """Load 20 Newsgroups: 18846 articles as mean word vectors; alt, comp, misc, rec are positive.
+    """Load 20 Newsgroups: 11314 training and 7532 test articles as mean word vectors.
+
+    The groups of alt, comp, misc and rec are positive.
 
     Parameters
     ----------
-    subset : {"train", "test", "all"}, default="all"
-        The 11314 training rows, the 7532 test rows, or both, in this order.
+    %subset%
     dimension : int, default=100
         Number of components of the word vectors; the paper uses 300.
     vectors : str, path or None, default=None
@@ -56,22 +58,15 @@ def load_20news(
         file ``20news/20news_glove_100.npz`` (or another dimension) is not published; if it is
         missing, it is built from these vectors and the articles that
         `sklearn.datasets.fetch_20newsgroups` downloads.
-    data_home : str, path or None, default=None
-        Folder of the data sets. None uses the folder that the environment variable PUFOREST_DATA
-        names or, if it is not set, a folder in the user's cache.
+    %data_home%
     download : bool, default=True
         Whether to download the articles if they are missing and `vectors` are given.
-    progress : bool, default=False
-        Whether to report the progress of a download on standard error.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` instead of a Bunch.
+    %progress, return_X_y%
 
     Returns
     -------
-    Bunch
-        ``data`` of float32, ``target`` (1 or 0), ``original_target`` (names of the groups),
-        ``feature_names``, ``target_names``, ``DESCR`` and ``differs``, which
-        describes any differences from the paper's data.
+    %bunch%
+        ``target`` (1 or 0) and ``original_target`` (names of the groups).
 
     Examples
     --------
@@ -85,11 +80,7 @@ def load_20news(
     if vectors is not None and not (folder / file.path).exists():
         _build(folder / file.path, vectors, dimension, check.boolean("download", download))
     path = file.in_folder(folder, download=download, progress=progress)
-
-    def read(part: str) -> Part:
-        return _read_part(path, part, ROWS[part], dimension)
-
-    data, groups = read_parts(subset, read)
+    data, groups = read_parts(subset, lambda part: _read_part(path, part, ROWS[part], dimension))
     differs = f"the word vectors have {dimension} components, the paper's have {PAPER_DIMENSION}."
     return assemble(
         data,
@@ -138,9 +129,7 @@ def _file(dimension: int) -> PublishedFile:
     )
 
 
-def _read_part(
-    path: Path, part: str, rows: int, dimension: int
-) -> tuple[NDArray[np.float32], NDArray[Any]]:
+def _read_part(path: Path, part: str, rows: int, dimension: int) -> Part:
     """Read the vectors and group names of the training or the test part."""
     with naming(path):
         X, y, names = npz_arrays(path, [f"X_{part}", f"y_{part}", "target_names"])

@@ -12,6 +12,7 @@ from sklearn.utils import Bunch
 
 from puforest import _validation as check
 from puforest.datasets._assemble import SUBSETS, Loaded, in_subset
+from puforest.datasets._docs import documented
 from puforest.datasets._folder import DataHome
 from puforest.datasets.cifar10 import load_cifar10
 from puforest.datasets.covtype import load_covtype
@@ -122,6 +123,7 @@ def register(dataset: Dataset) -> None:
     _datasets[dataset.name] = dataset
 
 
+@documented
 def load(
     name: str,
     *,
@@ -142,16 +144,9 @@ def load(
     subset : {"train", "test", "all"}, default="all"
         Training rows, test rows or all rows. Without an official split, a fixed random fifth of
         each class is used for testing.
-    data_home : str, path or None, default=None
-        Folder of the data sets. None uses the folder that the environment variable PUFOREST_DATA
-        names or, if it is not set, a folder in the user's cache. Data sets that
-        come with a package do not use it.
-    download : bool, default=True
-        Whether to download missing files.
-    progress : bool, default=False
-        Whether to report the progress of a download on standard error.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` instead of a Bunch.
+    %data_home%
+        Data sets that come with a package do not use it.
+    %download, progress, return_X_y%
     **options
         Other parameters of the loader, such as ``dimension=300`` for "20news".
 

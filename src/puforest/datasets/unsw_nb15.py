@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from puforest import _validation as check
-from puforest.datasets._assemble import (
-    SPLIT_SEED,
-    Loaded,
-    Part,
-    assemble,
-    in_subset,
-    read_parts,
-)
+from puforest.datasets._assemble import SPLIT_SEED, Loaded, Part, assemble, in_subset, read_parts
+from puforest.datasets._docs import documented
 from puforest.datasets._fetch import PublishedFile
 from puforest.datasets._folder import DataHome, data_folder
 from puforest.datasets._read import naming, numeric_table, read_all, require_rows
@@ -63,6 +55,7 @@ DIFFERS = {
 }
 
 
+@documented
 def load_unsw_nb15(
     *,
     subset: str = "all",
@@ -83,23 +76,15 @@ def load_unsw_nb15(
         "testing-set" reads only the official testing set, 82332 rows, and uses a fixed random
         fifth of it for testing. "official" reads both files: 175341 rows for training, 82332 for
         testing.
-    data_home : str, path or None, default=None
-        Folder of the data sets. None uses the folder that the environment variable PUFOREST_DATA
-        names or, if it is not set, a folder in the user's cache.
+    %data_home%
     download : bool, default=True
-        Whether to download missing files. These files have to be
-        downloaded manually; the error message tells from where.
-    progress : bool, default=False
-        Whether to report the progress of a download on standard error.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` instead of a Bunch.
+        Has no effect: the files have to be downloaded manually; the error message tells from where.
+    %progress, return_X_y%
 
     Returns
     -------
-    Bunch
-        ``data`` of float32, ``target`` (1 attack, 0 normal), ``original_target`` (the
-        attack category, or Normal), ``feature_names``, ``target_names``, ``DESCR`` and ``differs``,
-        which describes the differences from the paper's data.
+    %bunch%
+        ``target`` (1 attack, 0 normal) and ``original_target`` (the attack category, or Normal).
 
     Examples
     --------
@@ -134,7 +119,7 @@ def load_unsw_nb15(
     )
 
 
-def _read_connections(path: Path, rows: int) -> tuple[NDArray[np.float32], NDArray[Any]]:
+def _read_connections(path: Path, rows: int) -> Part:
     """Read the numeric features and the attack category of each row."""
     with naming(path), path.open("rb") as file:
         text = read_all(file).decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n")

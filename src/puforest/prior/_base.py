@@ -13,6 +13,7 @@ from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
 from puforest._matrix import validated
 from puforest._training_rows import TrainingRows, training_rows
+from puforest.prior._docs import documented
 from puforest.scenario import SCENARIOS
 
 Array = NDArray[np.float64]
@@ -92,6 +93,11 @@ class PriorSample:
         labeled = self.weight[self.labeled].sum()
         return float(labeled / self.weight[~self.labeled].sum())
 
+    def by_group(self, scores: Array) -> tuple[Array, Array, Array, Array]:
+        """Scores of labeled and of unlabeled rows, followed by the weights of both."""
+        p, u = self.labeled, ~self.labeled
+        return scores[p], scores[u], self.weight[p], self.weight[u]
+
 
 @dataclass(frozen=True)
 class UnlabeledPrior:
@@ -116,17 +122,13 @@ class PriorEstimator(BaseEstimator):
     random_state: int | np.random.RandomState | None
 
     @atomic_fit
+    @documented
     def fit(self, X: check.MatrixLike, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Estimate the class prior.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Labeled and unlabeled rows.
-        y : array-like of shape (n_samples,)
-            PU labels: two values, the larger one for labeled rows.
-        sample_weight : array-like of shape (n_samples,), optional
-            Sample weights. A row of weight 2 counts as two rows.
+        %X, y, sample_weight%
 
         Returns
         -------

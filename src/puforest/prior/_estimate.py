@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from puforest import _validation as check
 from puforest._warnings import warn
 from puforest.prior._base import PriorEstimate, PriorEstimatedWarning, PriorEstimator
+from puforest.prior._docs import documented
 from puforest.prior.bbe import BBE
 from puforest.prior.dedpul import DEDPUL
 from puforest.prior.elkan_noto import ElkanNoto
@@ -18,16 +19,11 @@ from puforest.prior.kernel_mean import KernelMean
 from puforest.prior.tice import TIcE
 
 METHODS: MappingProxyType[str, type[PriorEstimator]] = MappingProxyType(
-    {
-        "bbe": BBE,
-        "dedpul": DEDPUL,
-        "tice": TIcE,
-        "elkan-noto": ElkanNoto,
-        "km2": KernelMean,
-    }
+    {method._method: method for method in (BBE, DEDPUL, TIcE, ElkanNoto, KernelMean)}
 )
 
 
+@documented
 def estimate_prior(
     X: check.MatrixLike,
     y: Any,
@@ -42,19 +38,11 @@ def estimate_prior(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Labeled and unlabeled rows.
-    y : array-like of shape (n_samples,)
-        PU labels: two values, the larger one for labeled rows.
+    %X, y%
     method : {"bbe", "dedpul", "tice", "elkan-noto", "km2"}, default="bbe"
         Estimation method: `BBE`, `DEDPUL`, `TIcE`, `ElkanNoto` or `KernelMean`. "bbe" is fast, has
         an error bound, and is among the most accurate.
-    scenario : {"case-control", "single-training-set"}, default="case-control"
-        Sampling scenario of the data.
-    sample_weight : array-like of shape (n_samples,), optional
-        Sample weights. A row of weight 2 counts as two rows.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the random number generator.
+    %scenario, sample_weight, random_state%
     **options
         Other parameters of the method's class, such as ``confidence``, the confidence level of
         the interval (0.95 by default).

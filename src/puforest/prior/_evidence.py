@@ -5,40 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from puforest.prior._base import PriorEstimate
-
-Array = NDArray[np.float64]
+from puforest.prior._base import Array, PriorEstimate
 
 N_BINS = 40  # of histograms
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One curve, with an optional band around it.
+    """One curve, with an optional band around it."""
 
-    Attributes
-    ----------
-    name : str
-        Name for the legend.
-    group : {"labeled", "unlabeled", "positives"}
-        Rows that the curve describes.
-    x, y : ndarray
-        Points.
-    low, high : ndarray, optional
-        Confidence limits of `y`.
-    points : bool
-        Whether to draw separate points instead of a line.
-    """
-
-    name: str
-    group: str
+    name: str  # for the legend
+    group: str  # rows that the curve describes: "labeled", "unlabeled" or "positives"
     x: Array
     y: Array
-    low: Array | None = None
+    low: Array | None = None  # confidence limits of y
     high: Array | None = None
-    points: bool = False
+    points: bool = False  # draw separate points instead of a line
 
 
 @dataclass(frozen=True)
@@ -52,29 +35,15 @@ class Mark:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Curves of an estimate, with a description of how to read them.
+    """Curves of an estimate."""
 
-    Attributes
-    ----------
-    description : str
-        What the curves show and what to look for.
-    x_label, y_label : str
-        Axis labels.
-    x_range, y_range : tuple of float or None
-        Axis limits; None leaves them to the data.
-    curves : tuple of Curve
-        The curves.
-    marks : tuple of Mark
-        Reference lines, such as the estimate.
-    """
-
-    description: str
+    description: str  # of what the curves show, and what to look for
     x_label: str
     y_label: str
-    x_range: tuple[float, float] | None
+    x_range: tuple[float, float] | None  # axis limits; None leaves them to the data
     y_range: tuple[float, float] | None
     curves: tuple[Curve, ...]
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[Mark, ...] = ()  # reference lines, such as the estimate
 
 
 def evidence_curves(estimate: PriorEstimate) -> Evidence | None:

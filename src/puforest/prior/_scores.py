@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.base import clone
 
+from puforest import _core
 from puforest import _validation as check
 from puforest._cross_fitting import cross_fitted_scores
 from puforest._duplicate_rows import duplicate_groups
@@ -57,7 +58,9 @@ class ScoredPriorEstimator(PriorEstimator):
         return label_forest(
             sample.X[train],
             labeled,
+            prior=0.5,
             sample_weight=unequal(sample.weight[train]),
+            thresholds=_core.Thresholds.random,
             n_estimators=N_TREES,
             min_samples_leaf=min(MIN_SAMPLES_LEAF, max(1, n_labeled // 10)),
             max_unlabeled=min(len(train) - n_labeled, UNLABELED_PER_TREE * n_labeled),

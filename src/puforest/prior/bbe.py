@@ -9,6 +9,7 @@ import numpy as np
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
 from puforest.prior._base import Array, PriorSample, UnlabeledPrior
+from puforest.prior._docs import documented
 from puforest.prior._scores import ScoredPriorEstimator
 
 __all__ = ["BBE"]
@@ -20,37 +21,23 @@ THRESHOLD_CONFIDENCE = 0.9
 MAX_POINTS = 1000  # on the curve kept as evidence
 
 
+@documented
 class BBE(ScoredPriorEstimator):
     """Best bin estimation (Garg, Wu, Smola, Balakrishnan and Lipton, NeurIPS 2021).
 
     The prior is estimated as the fraction of unlabeled rows with a score above a threshold,
     divided by the fraction of labeled rows above it. The threshold minimizes an upper confidence
     bound of this ratio: it must be high enough to exclude most negatives, and low enough for both
-    fractions to be well estimated.
+    fractions to be well estimated. The interval is valid for any distribution of the scores, hence
+    conservative.
 
     Parameters
     ----------
-    scenario : {"case-control", "single-training-set"}, default="case-control"
-        Sampling scenario of the data.
-    estimator : classifier, default=None
-        Classifier that separates labeled from unlabeled rows, with a ``predict_proba`` method. A
-        forest by default.
-    cv : int, default=5
-        Number of cross-validation folds. Each row is scored by a classifier that has not seen it.
-    confidence : float, default=0.95
-        Confidence level of the interval.
-    n_jobs : int or None, default=None
-        Number of threads of the forest.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the random number generator.
+    %parameters%
 
     Attributes
     ----------
-    prior_ : float
-        Estimated class prior.
-    interval_ : tuple of float
-        Confidence interval of the class prior. It is valid for any distribution of the scores,
-        hence conservative.
+    %attributes%
     estimate_ : PriorEstimate
         The estimate with its evidence: the ``thresholds``, the ``quotient`` at each of them with
         its ``lower`` and ``upper`` bounds, and the ``chosen`` threshold.
@@ -85,15 +72,7 @@ class BBE(ScoredPriorEstimator):
         self.random_state = random_state
 
     def _unlabeled_prior(self, sample: PriorSample) -> UnlabeledPrior:
-        scores = self._scores(sample)
-        labeled, unlabeled = sample.labeled, ~sample.labeled
-        return best_bin(
-            scores[labeled],
-            scores[unlabeled],
-            sample.weight[labeled],
-            sample.weight[unlabeled],
-            confidence=self.confidence,
-        )
+        return best_bin(*sample.by_group(self._scores(sample)), confidence=self.confidence)
 
 
 def best_bin(

@@ -10,6 +10,7 @@ from sklearn.isotonic import isotonic_regression
 
 from puforest._confidence import CONFIDENCE
 from puforest.prior._base import Array, PriorSample, UnlabeledPrior
+from puforest.prior._docs import documented
 from puforest.prior._intervals import bootstrap_interval
 from puforest.prior._scores import ScoredPriorEstimator, smoothed_logit
 from puforest.prior.bbe import effective_size
@@ -23,6 +24,7 @@ CANDIDATES = np.linspace(0.01, 1, 100)
 TOLERANCE = 0.05  # by which the mean posterior may fall short of a candidate
 
 
+@documented
 class DEDPUL(ScoredPriorEstimator):
     """Difference of estimated densities (Ivanov, ICMLA 2020).
 
@@ -34,28 +36,11 @@ class DEDPUL(ScoredPriorEstimator):
 
     Parameters
     ----------
-    scenario : {"case-control", "single-training-set"}, default="case-control"
-        Sampling scenario of the data.
-    estimator : classifier, default=None
-        Classifier that separates labeled from unlabeled rows, with a ``predict_proba`` method. A
-        forest by default.
-    cv : int, default=5
-        Number of cross-validation folds. Each row is scored by a classifier that has not seen it.
-    confidence : float, default=0.95
-        Confidence level of the bootstrap interval.
-    n_resamples : int, default=200
-        Number of bootstrap samples of the scores.
-    n_jobs : int or None, default=None
-        Number of threads of the forest.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the random number generator.
+    %parameters%
 
     Attributes
     ----------
-    prior_ : float
-        Estimated class prior.
-    interval_ : tuple of float
-        Confidence interval of the class prior.
+    %attributes%
     estimate_ : PriorEstimate
         The estimate with its evidence: the ``cells`` of the logit scores, the two densities
         (``labeled_density``, ``unlabeled_density``), their ``ratio``, the ``candidates``, and the
@@ -93,13 +78,7 @@ class DEDPUL(ScoredPriorEstimator):
         self.random_state = random_state
 
     def _unlabeled_prior(self, sample: PriorSample) -> UnlabeledPrior:
-        scores, labeled = smoothed_logit(self._scores(sample)), sample.labeled
-        groups = (
-            scores[labeled],
-            scores[~labeled],
-            sample.weight[labeled],
-            sample.weight[~labeled],
-        )
+        groups = sample.by_group(smoothed_logit(self._scores(sample)))
         value, low, high = bootstrap_interval(
             lambda *given: explaining_prior(*density_ratio(*given)[1:3]),
             *groups,

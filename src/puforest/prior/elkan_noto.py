@@ -9,6 +9,7 @@ import numpy as np
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
 from puforest.prior._base import Array, PriorSample, UnlabeledPrior
+from puforest.prior._docs import documented
 from puforest.prior._intervals import bootstrap_interval
 from puforest.prior._scores import ScoredPriorEstimator
 
@@ -17,10 +18,11 @@ __all__ = ["ElkanNoto"]
 VARIANTS = ("e1", "e2", "e3")
 
 
+@documented
 class ElkanNoto(ScoredPriorEstimator):
     """Label frequency from the probability of being labeled (Elkan and Noto, KDD 2008).
 
-    A classifier estimates g(x), the probability that a row is labeled. For a row that is certain
+    The `estimator` predicts g(x), the probability that a row is labeled. For a row that is certain
     to be positive, g(x) is the label frequency. The estimators assume that all labeled rows are,
     so they overestimate the prior if the classes overlap. They are provided for comparison.
 
@@ -29,27 +31,11 @@ class ElkanNoto(ScoredPriorEstimator):
     variant : {"e1", "e2", "e3"}, default="e1"
         Estimator of the label frequency: the mean of g over the labeled rows ("e1"), the sum of g
         over the labeled rows divided by its sum over all rows ("e2"), or the maximum of g ("e3").
-    scenario : {"case-control", "single-training-set"}, default="case-control"
-        Sampling scenario of the data.
-    estimator : classifier, default=None
-        Classifier that estimates g, with a ``predict_proba`` method. A forest by default.
-    cv : int, default=5
-        Number of cross-validation folds. Each row is scored by a classifier that has not seen it.
-    confidence : float, default=0.95
-        Confidence level of the bootstrap interval.
-    n_resamples : int, default=200
-        Number of bootstrap samples of the scores.
-    n_jobs : int or None, default=None
-        Number of threads of the forest.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the random number generator.
+    %scenario, estimator, cv, confidence, n_resamples, n_jobs, random_state%
 
     Attributes
     ----------
-    prior_ : float
-        Estimated class prior.
-    interval_ : tuple of float
-        Confidence interval of the class prior.
+    %attributes%
     estimate_ : PriorEstimate
         The estimate with its evidence: the ``scores`` of both groups, and the label frequency
         among the rows used (``frequencies``, a single number).
@@ -96,18 +82,16 @@ class ElkanNoto(ScoredPriorEstimator):
                 c = max(positive.max(), unlabeled.max())
             return float(w_p.sum() / w_u.sum() * (1 - c) / c)
 
-        labeled = sample.labeled
-        groups = (scores[labeled], scores[~labeled], sample.weight[labeled])
+        groups = sample.by_group(scores)
         value, low, high = bootstrap_interval(
             unlabeled_prior,
             *groups,
-            sample.weight[~labeled],
             confidence=self.confidence,
             n_resamples=self.n_resamples,
             random_state=self.random_state,
         )
         evidence = {
-            "scores": (scores[labeled], scores[~labeled]),
+            "scores": groups[:2],
             "frequencies": np.array([sample.odds / (sample.odds + value)]),
             "variant": self.variant,
         }

@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
 from puforest.prior._base import Array, PriorEstimator, PriorSample, UnlabeledPrior, within_one
+from puforest.prior._docs import documented
 from puforest.prior.bbe import effective_size
 
 __all__ = ["KernelMean"]
@@ -24,34 +25,28 @@ STEPS = 10
 ROUNDING = 0.01  # distances below this fraction of the distance of the two means count as zero
 
 
+@documented
 class KernelMean(PriorEstimator):
     """KM2 of Ramaswamy, Scott and Tewari (ICML 2016).
 
     An increasing multiple of the positives is removed from the unlabeled data, and the distance of
     the remainder to the nearest distribution is measured in a reproducing kernel Hilbert space.
     The distance starts to grow at the true prior. Because time and memory grow quadratically with
-    the number of rows, the method uses small random subsets.
+    the number of rows, the method uses small random subsets. The interval is based on the
+    differences between the two halves of each subset.
 
     Parameters
     ----------
-    scenario : {"case-control", "single-training-set"}, default="case-control"
-        Sampling scenario of the data.
+    %scenario%
     max_rows : int, default=200
         Number of rows to draw from each group.
     n_repeats : int, default=3
         Number of draws to average over.
-    confidence : float, default=0.95
-        Confidence level of the interval, which is based on the differences between the two halves
-        of each draw.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the random number generator.
+    %confidence, random_state%
 
     Attributes
     ----------
-    prior_ : float
-        Estimated class prior.
-    interval_ : tuple of float
-        Confidence interval of the class prior.
+    %attributes%
     estimate_ : PriorEstimate
         The estimate with its evidence: the fraction of positives among the unlabeled rows that
         each draw (``draws``) and each half of it (``halves``) yields.

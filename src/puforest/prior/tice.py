@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
 from puforest.prior._base import Array, PriorSample, UnlabeledPrior, within_one
+from puforest.prior._docs import documented
 from puforest.prior._intervals import half_width
 from puforest.prior._scores import ScoredPriorEstimator, smoothed_logit
 
@@ -27,6 +28,7 @@ PSEUDO_ROWS = 5  # added to each box, so that boxes of a few rows do not win by 
 MIN_DELTA = 0.1
 
 
+@documented
 class TIcE(ScoredPriorEstimator):
     """Tree induction for c estimation (Bekker and Davis, AAAI 2018).
 
@@ -34,37 +36,26 @@ class TIcE(ScoredPriorEstimator):
     label frequency; in no box can it be larger. A tree searches one fold of the data for boxes
     with many labeled rows, and the remaining folds yield a lower bound of their label frequency.
     Because boxes separate positives poorly when there are many features, the scores of a
-    classifier that separates labeled from unlabeled rows are added as two more features.
+    classifier that separates labeled from unlabeled rows are added as two more features. The
+    interval is based on the spread over the folds.
 
     Parameters
     ----------
-    scenario : {"case-control", "single-training-set"}, default="case-control"
-        Sampling scenario of the data.
+    %scenario%
     scores : bool, default=True
         Whether to add held-out scores and their ranks as features.
-    estimator : classifier, default=None
-        Classifier for the scores, with a ``predict_proba`` method. A forest by default.
-    cv : int, default=5
-        Number of cross-validation folds for the scores.
+    %estimator, cv%
     n_folds : int, default=5
         Number of folds of the data. A tree is grown on each fold, and the estimates are averaged.
     max_splits : int, default=500
         Maximum number of splits of a tree.
     max_features : int, default=100
         Maximum number of features to split on. If there are more, a random subset is used.
-    confidence : float, default=0.95
-        Confidence level of the interval, which is based on the spread over the folds.
-    n_jobs : int or None, default=None
-        Number of threads of the forest.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the random number generator.
+    %confidence, n_jobs, random_state%
 
     Attributes
     ----------
-    prior_ : float
-        Estimated class prior.
-    interval_ : tuple of float
-        Confidence interval of the class prior.
+    %attributes%
     estimate_ : PriorEstimate
         The estimate with its evidence: the label frequency in each fold (``frequencies``), among
         the rows used.

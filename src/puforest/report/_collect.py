@@ -60,8 +60,9 @@ def find_prior(
 ) -> Prior:
     if given is not None:
         return Prior(subject.prior, given, "given")
-    if hasattr(subject.forest, "prior_estimate_"):
-        return Prior(subject.prior, subject.forest.prior_estimate_, "fit")
+    estimate = subject.forest._record.prior_estimate
+    if estimate is not None:
+        return Prior(subject.prior, estimate, "fit")
     # Methods need more than a few rows, and propensities are more informative than any of them.
     if rows is None or rows.propensity is not None or _smaller_group(rows) < _MIN_ROWS:
         return Prior(subject.prior, None, "given")

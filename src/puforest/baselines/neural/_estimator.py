@@ -15,6 +15,7 @@ from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
 from puforest._sample import PUSample, pu_sample
 from puforest.baselines._base import MAX_SEED, Array, PUBaseline
+from puforest.baselines.neural._docs import documented
 from puforest.baselines.neural._loop import (
     Callback,
     Checkpoint,
@@ -69,15 +70,15 @@ class PUNeuralClassifier(PUBaseline):
         raise NotImplementedError
 
     @atomic_fit
+    @documented
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Train on labeled positives and unlabeled samples.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples; finite numbers, with features on similar scales.
-        y : array-like of shape (n_samples,)
-            Two values: the larger for labeled positives, the smaller for unlabeled samples.
+        %X%
+            Finite numbers, with features on similar scales.
+        %y%
 
         Returns
         -------

@@ -41,10 +41,10 @@ class PURisk:
 
     prior: float
     labeled_fraction: float
-    risk: str
-    loss: str
-    beta: float
-    gamma: float
+    risk: str = "nnpu"
+    loss: str = "sigmoid"
+    beta: float = 0.0
+    gamma: float = 1.0
 
     def parts(self, labeled: Tensor, unlabeled: Tensor) -> tuple[Tensor, Tensor]:
         """Risk of the positives, and of the negatives as population minus positives."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
 from puforest._sample import PUSample, pu_sample
+from puforest.baselines.neural._docs import documented
 from puforest.baselines.neural._estimator import PUNeuralClassifier, non_negative
 from puforest.baselines.neural._loop import Callback
 from puforest.baselines.neural._torch import on_threads, require_torch
@@ -27,80 +28,38 @@ __all__ = ["PUNetClassifier"]
 NET_RISKS = ("nnpu", "upu")
 
 
+@documented
 class PUNetClassifier(PUNeuralClassifier):
     """A network trained on a PU risk: nnPU (Kiryo et al., 2017) or uPU (du Plessis et al., 2015).
 
     Parameters
     ----------
-    prior : float or None, default=None
-        Class prior. None estimates it with `puforest.prior.BBE` and issues a warning.
+    %prior%
     risk : {"nnpu", "upu"}, default="nnpu"
         Risk to minimize. With "upu", the negative part can become arbitrarily negative, which is
         overfitting; "nnpu" steps back if it is below ``-beta``.
-    architecture : {"mlp", "softsign", "cnn"} or callable, default="mlp"
-        "mlp": four hidden layers of 300 with ReLU. "softsign": three with Softsign. "cnn": nine
-        convolutions for square images. All use batch normalization. For other networks, pass a
-        function from the number of features to a ``torch.nn.Module`` with one score per sample;
-        see `puforest.baselines.neural.mlp`.
+    %architecture%
     loss : str, default="sigmoid"
         "sigmoid", "logistic", "savage", "quadratic", "ramp", "hinge", "double-hinge" or
         "exponential".
     epochs : int, default=200
         Maximum number of epochs.
-    batch_size : int, default=1000
-        Number of samples per batch, labeled and unlabeled in proportion. With fewer labeled
-        samples than batches, batches are larger, so that each has a labeled sample.
+    %batch_size%
     learning_rate : float, default=1e-3
         Learning rate of Adam. nnPU's authors use 1e-3 for MNIST, and 1e-5 for CIFAR-10 with "cnn".
-    weight_decay : float, default=0.005
-        L2 penalty; the default is that of nnPU's authors.
+    %weight_decay%
     beta : float, default=0.0
         Tolerance of "nnpu" for a negative part of the risk of a batch below zero.
     gamma : float, default=1.0
         Factor, from 0 to 1, of the step back if the negative part is below ``-beta``.
-    scenario : {"case-control", "single-training-set"}, default="case-control"
-        Sampling scenario of the data.
-    patience : int or None, default=None
-        Number of epochs without a lower PU estimate of the error rate on held-out samples after
-        which training stops; the best weights are kept. None disables early stopping.
-    validation_fraction : float, default=0.1
-        Fraction of the labeled and of the unlabeled samples held out for `patience`.
-    checkpoint : path or None, default=None
-        File with the state of the training after each epoch. If it exists when ``fit`` is called,
-        training resumes from it, with the same result as without an interruption. Data and
-        parameters must be the same, except for the numbers `epochs` and `patience`. With
-        ``prior=None``, set `random_state`, so that the estimate of the prior is the same.
-    callback : callable or None, default=None
-        Called after each epoch with its entry of ``history_``.
-    device : str, default="cpu"
-        PyTorch device, such as "cuda".
-    n_jobs : int or None, default=None
-        Number of PyTorch threads; None uses one. Results are reproducible for a given number.
-    verbose : int, default=0
-        If positive, progress is reported on standard error.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the weights and batches.
+    %scenario, patience, validation_fraction, checkpoint, callback, device, n_jobs, verbose%
+    %random_state%
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two values of ``y``; the second one is the positive class.
+    %attributes%
     net_ : torch.nn.Module
         The fitted network.
-    prior_ : float
-        Class prior used by the fit.
-    prior_estimate_ : PriorEstimate
-        Estimate of the class prior. Only set if ``prior=None``.
-    history_ : list of dict
-        ``epoch``, ``risk`` (mean over the batches) and ``validation_risk`` of each epoch.
-    n_iter_ : int
-        Number of epochs trained.
-    scenario_ : str
-        Scenario of the fitted data.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if all column names of ``X`` are strings.
 
     Notes
     -----
@@ -213,6 +172,7 @@ class PUNetClassifier(PUNeuralClassifier):
         return [self.net_]
 
     @atomic_fit
+    @documented
     def partial_fit(
         self, X: check.MatrixLike, y: ArrayLike, classes: ArrayLike | None = None
     ) -> Self:
@@ -223,11 +183,8 @@ class PUNetClassifier(PUNeuralClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Two values: the larger for labeled positives, the smaller for unlabeled samples. Both
-            are required, in the same proportions as in the whole data.
+        %X, y%
+            Both are required, in the same proportions as in the whole data.
         classes : array-like of shape (2,), optional
             The two values of `y`, which must agree with it; accepted for compatibility with other
             classifiers.

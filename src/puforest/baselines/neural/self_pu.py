@@ -9,6 +9,7 @@ import numpy as np
 
 from puforest import _validation as check
 from puforest._sample import PUSample
+from puforest.baselines.neural._docs import documented
 from puforest.baselines.neural._estimator import PUNeuralClassifier, non_negative
 from puforest.baselines.neural._loop import Callback
 from puforest.baselines.neural.architectures import Architecture, architecture
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["SelfPUClassifier"]
 
 
+@documented
 class SelfPUClassifier(PUNeuralClassifier):
     """Self-PU (Chen et al., 2020): self-paced and self-distilled training on the nnPU risk.
 
@@ -33,20 +35,16 @@ class SelfPUClassifier(PUNeuralClassifier):
 
     Parameters
     ----------
-    prior : float or None, default=None
-        Class prior. None estimates it with `puforest.prior.BBE` and issues a warning.
-    architecture : {"mlp", "softsign", "cnn"} or callable, default="mlp"
-        Architecture of all networks, as in `PUNetClassifier`.
+    %prior, architecture%
+        All networks have the same architecture.
     epochs : int, default=200
         Number of epochs. Trusted samples are selected after 5, 10, 15 and 20% of them. With one or
         two epochs none are selected, and the method is nnPU with two networks.
-    batch_size : int, default=256
-        Number of samples per batch, as in `PUNetClassifier`.
+    %batch_size%
     learning_rate : float, default=1e-3
         Initial learning rate of Adam, with cosine annealing to 0. The authors use 5e-4 for
         CIFAR-10.
-    weight_decay : float, default=0.005
-        L2 penalty.
+    %weight_decay%
     trusted_fraction : tuple of two floats, default=(0.4, 0.6)
         Fraction of the unlabeled samples that each student would trust after half of the epochs if
         selection continued. After the last selection it trusts four tenths of that.
@@ -57,45 +55,15 @@ class SelfPUClassifier(PUNeuralClassifier):
         predictions is less than this fraction of the risk.
     ema_decay : float, default=0.999
         Decay of the moving averages.
-    scenario : {"case-control", "single-training-set"}, default="case-control"
-        Sampling scenario of the data.
-    patience : int or None, default=None
-        Early stopping, as in `PUNetClassifier`.
-    validation_fraction : float, default=0.1
-        Fraction of the labeled and of the unlabeled samples held out for `patience`.
-    checkpoint : path or None, default=None
-        Checkpoint file, as in `PUNetClassifier`; here `epochs` must not change either.
-    callback : callable or None, default=None
-        Called after each epoch with its entry of ``history_``.
-    device : str, default="cpu"
-        PyTorch device, such as "cuda".
-    n_jobs : int or None, default=None
-        Number of PyTorch threads; None uses one. Results are reproducible for a given number.
-    verbose : int, default=0
-        If positive, progress is reported on standard error.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the weights and batches.
+    %scenario, patience, validation_fraction, checkpoint%
+        Here `epochs` must not change either.
+    %callback, device, n_jobs, verbose, random_state%
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two values of ``y``; the second one is the positive class.
+    %attributes%
     nets_ : list of torch.nn.Module
         The two teachers.
-    prior_ : float
-        Class prior used by the fit.
-    prior_estimate_ : PriorEstimate
-        Estimate of the class prior. Only set if ``prior=None``.
-    history_ : list of dict
-        ``epoch``, ``risk`` (mean over the batches) and ``validation_risk`` of each epoch.
-    n_iter_ : int
-        Number of epochs trained.
-    scenario_ : str
-        Scenario of the fitted data.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if all column names of ``X`` are strings.
 
     Notes
     -----
@@ -185,14 +153,7 @@ class SelfPUClassifier(PUNeuralClassifier):
             [make(X.shape[1]).to(self.device) for _ in range(2)],
             X,
             sample,
-            PURisk(
-                prior=prior,
-                labeled_fraction=sample.least_prior,
-                risk="nnpu",
-                loss="sigmoid",
-                beta=0.0,
-                gamma=1.0,
-            ),
+            PURisk(prior, sample.least_prior),
             epochs=self.epochs,
             batch_size=check.integer("batch_size", self.batch_size, 2),
             learning_rate=non_negative("learning_rate", self.learning_rate),

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from puforest._cleanup import cleanup_if_stopped
-from puforest.cli.tables import COMPRESSED_EXTENSIONS, EXTENSIONS, FORMATS
+from puforest.cli.tables import COMPRESSED_EXTENSIONS, EXTENSIONS, Format
 from puforest.cli.tables._columnar import ARROW_FILE, ARROW_STREAM, ArrowSource, ParquetSource
 from puforest.cli.tables._dialect import TextOptions
 from puforest.cli.tables._libsvm import LibsvmSource
@@ -30,7 +30,7 @@ UNSUPPORTED = {
 }
 
 
-def open_table(path: Path, *, format: str | None, text: TextOptions) -> Source:  # noqa: A002
+def open_table(path: Path, *, format: Format | None, text: TextOptions) -> Source:  # noqa: A002
     """Open a table.
 
     Parameters
@@ -38,7 +38,7 @@ def open_table(path: Path, *, format: str | None, text: TextOptions) -> Source: 
     path : Path
         The file; ``-`` is standard input. Pipes are copied to a temporary file first.
     format : str or None
-        One of `FORMATS`; None infers it from the file name or the content.
+        The format; None infers it from the file name or the content.
     text : TextOptions
         How to read text.
     """
@@ -46,8 +46,6 @@ def open_table(path: Path, *, format: str | None, text: TextOptions) -> Source: 
         raise FileNotFoundError(f"{path}: no such file")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory: name a file")
-    if format is not None and format not in FORMATS:
-        raise ValueError(f"--format {format} is not one of {', '.join(FORMATS)}")
     if not is_pipe(path):
         return _open(path, path, format or inferred_format(path, path), text)
     spooled, path = SpooledPipe(path), display_name(path)
