@@ -126,7 +126,7 @@ def make_pu(
 
 
 def _is_data_frame(X: Any) -> bool:
-    """Whether X is a data frame of pandas or polars."""
+    """Return whether X is a pandas or polars data frame."""
     return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "row"))
 
 
