@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 
 from puforest import (
     PUDecisionTreeClassifier,
@@ -290,3 +291,18 @@ def test_parameters_set_after_the_fit_do_not_change_what_was_learned(blobs):
     model.set_params(loss="logistic", risk="pn", prior=0.1)
     assert_array_equal(model.feature_importances_, importances)
     assert_array_equal(model.with_prior(0.6).predict_proba(X), other)
+
+
+class SmallForest(PUExtraTreesClassifier):
+    """A subclass that fixes all parameters but one."""
+
+    def __init__(self, prior=None):
+        super().__init__(prior, n_estimators=7, max_depth=2, random_state=0)
+
+
+def test_subclasses_can_fix_parameters(blobs):
+    X, labeled, _ = blobs
+    model = SmallForest(0.4).fit(X, labeled)
+    same = PUExtraTreesClassifier(0.4, n_estimators=7, max_depth=2, random_state=0)
+    assert_array_equal(model.predict_proba(X), same.fit(X, labeled).predict_proba(X))
+    assert clone(model).get_params() == {"prior": 0.4}

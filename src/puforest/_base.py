@@ -101,7 +101,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         rows = training_rows(y, sample_weight, propensity, risk=self.risk)
         if self.risk != "pn":
             warn_if_swapped(rows)
-        parameters = self.get_params(deep=False)
+        # Not get_params, which leaves out those that a subclass fixes in its __init__.
+        parameters = vars(self)
         params = train_params(parameters, thresholds=self._thresholds, rows=rows, d=X.shape[1])
 
         estimate = None
@@ -190,7 +191,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
                 f"n_estimators={params.n_trees} is less than the {grown} trees of the forest, and "
                 "warm_start=True only adds trees"
             )
-        if self.get_params()["oob_score"] and not earlier.samples_like(record):
+        if getattr(self, "oob_score", False) and not earlier.samples_like(record):
             raise ValueError(
                 "oob_score=True and warm_start=True: the rows and their sampling must be the same "
                 "as in the first fit"
