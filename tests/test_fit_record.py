@@ -1,10 +1,13 @@
 """The record of a fit: what it holds, and that nothing changes it."""
 
 from dataclasses import FrozenInstanceError
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from report_data import data_of
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -12,8 +15,10 @@ from sklearn.preprocessing import StandardScaler
 
 import puforest
 from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier, PURandomForestClassifier
+from puforest._masses import GroupMasses
 from puforest._unwrap import fitted_trees, known_prior, known_scenario
 from puforest.calibration import PUCalibratedClassifier
+from puforest.inspection import partial_dependence
 from puforest.metrics import get_scorer
 from puforest.model_selection import oob_risk, prior_sensitivity
 from puforest.prior import PriorEstimatedWarning
@@ -40,6 +45,9 @@ def test_a_record_is_frozen(forest):
         forest._record.risk = "upu"
     with pytest.raises(AttributeError):
         forest.prior_ = 0.3
+    for array in (forest.classes_, forest.oob_decision_function_):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
 
 
 def readers(model, X, y):
@@ -52,7 +60,17 @@ def readers(model, X, y):
         "sensitivity": prior_sensitivity(model, X, y, priors=[0.3, 0.5]).f1.tolist(),
         "calibrated": calibrated.predict_proba(X)[:, 1].tolist(),
         "importances": model.feature_importances_.tolist(),
+        "dependence": partial_dependence(model, X, 0, y=y).average.tolist(),
+        "report": reported(model, X, y),
     }
+
+
+def reported(model, X, y):
+    """Return the numbers of a report, without its parameters and dates."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "r.html"
+        data = data_of(model.report(path, X, y, n_simulations=0, n_jobs=1, random_state=0))
+    return {name: data[name] for name in ("metrics", "prior", "sensitivity") if name in data}
 
 
 @pytest.mark.filterwarnings("ignore:only .* of the population")
@@ -110,6 +128,23 @@ def test_models_are_found_inside_pipelines_searches_and_calibrated_models(blobs)
         assert known_scenario(outer) == "single-training-set", name
     supervised = clone(model).set_params(risk="pn").fit(X, labeled)
     assert known_prior(supervised) is None
+
+
+def test_calibrated_pipelines_are_neither_saved_nor_reported(blobs, tmp_path):
+    X, labeled, _ = blobs
+    pipeline = make_pipeline(StandardScaler(), PUDecisionTreeClassifier(0.4, max_depth=3))
+    model = PUCalibratedClassifier(pipeline.fit(X, labeled), cv="prefit").fit(X, labeled)
+    for text in (model.describe(), str(model)):
+        assert "save(" not in text
+        assert "report(" not in text
+    with pytest.raises(TypeError, match="or a PUCalibratedClassifier of one"):
+        model.report(tmp_path / "r.html", X, labeled)
+
+
+def test_supervised_masses_follow_another_prior(blobs):
+    X, labeled, _ = blobs
+    other = PUDecisionTreeClassifier(risk="pn", max_depth=3).fit(X, labeled).with_prior(0.6)
+    assert other._record.masses == GroupMasses(0.6, 0.6, 0.4)
 
 
 @pytest.mark.parametrize("inside", [False, True])

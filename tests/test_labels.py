@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 
 from puforest import PUDecisionTreeClassifier
 from puforest.metrics import pu_f1_score
+from puforest.model_selection import PUStratifiedKFold
 from puforest.prior import estimate_prior
 
 NAN = float("nan")
@@ -27,10 +28,13 @@ CODINGS = {
     "objects": lambda y: missing(y, 1),
     "none": lambda y: missing(y, True, None),
     "text": lambda y: missing(y, "fraud", None),
+    "list of text": lambda y: missing(y, "fraud").tolist(),
+    "column": lambda y: missing(y, 1.0, dtype=float)[:, None],
     "zeros too": lambda y: np.where(np.arange(len(y)) % 2, missing(y, 1.0, 0.0), missing(y, 1.0)),
 }
 
 
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
 @pytest.mark.parametrize("coding", CODINGS)
 def test_missing_labels_mean_unlabeled(coding, rows):
     X, y = rows
@@ -41,6 +45,9 @@ def test_missing_labels_mean_unlabeled(coding, rows):
         labels = labels.astype(float)
     assert_array_equal(model.fit(X, labels).predict(X), expected)
     assert model.classes_.tolist() == [0, 1]
+    splits = [PUStratifiedKFold(3, random_state=0).split(X, one) for one in (y, labels)]
+    for (train, _), (same, _) in zip(*splits, strict=True):
+        assert_array_equal(train, same)
     assert pu_f1_score(labels, expected, prior=0.4) > 0
 
 
@@ -79,6 +86,8 @@ def test_supervised_learning_needs_every_class(rows):
     X, y = rows
     with pytest.raises(ValueError, match="y contains NaN or None: risk='pn'"):
         PUDecisionTreeClassifier(risk="pn").fit(X, missing(y, 1.0, dtype=float))
+    with pytest.raises(ValueError, match="y contains NaN or None: risk='pn'"):
+        PUDecisionTreeClassifier(risk="pn").fit(X, missing(y, "yes").tolist())
 
 
 def test_labels_that_look_swapped_earn_a_warning(rows):
@@ -88,6 +97,9 @@ def test_labels_that_look_swapped_earn_a_warning(rows):
         PUDecisionTreeClassifier(0.4, max_depth=2).fit(X, y)
     assert caught[0].filename == __file__
     PUDecisionTreeClassifier(0.4, max_depth=2).fit(X, 1 - y)
+    with pytest.warns(UserWarning) as caught:  # of the estimated prior, too
+        PUDecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    assert sum("swap" in str(w.message) for w in caught) == 1
     PUDecisionTreeClassifier(risk="pn", max_depth=2).fit(X, y)
 
 
@@ -108,5 +120,8 @@ def test_columns_of_text_are_named(rows):
             model.fit(one, y)
     with pytest.raises(ValueError, match=r"X\[:, 6\] has text or categories, such as '"):
         model.fit(table.to_numpy(), y)
+    repeated = pandas.DataFrame(X[:, :2].astype(object), columns=["a", "a"])
+    with pytest.raises(Exception, match=r"(?i)duplicate|unique"):
+        model.fit(repeated, y)
     numbers = table.assign(work="1.5")
     model.fit(numbers, y)  # strings of numbers are numbers

@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from puforest import _core
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
-from puforest._fit_record import FitRecord, OutOfBag, SamplingRecord
-from puforest._masses import group_masses, refuse_impossible_prior
+from puforest._fit_record import SAMPLING, FitRecord, OutOfBag, SamplingRecord
+from puforest._masses import GroupMasses, group_masses, refuse_impossible_prior
 from puforest._model import Forest
 from puforest._out_of_bag import out_of_bag_risk
 from puforest._progress import Progress
@@ -30,9 +30,6 @@ from puforest.prior import PriorEstimate
 from puforest.prior._estimate import missing_prior
 from puforest.risk import RISKS
 from puforest.scenario import SCENARIOS
-
-# Parameters of forests that decide which rows each tree is grown on.
-SAMPLING = ("bootstrap", "max_labeled", "max_unlabeled")
 
 
 class PUClassifier(ClassifierMixin, BaseEstimator):
@@ -74,7 +71,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Labels with two values, such as 1 and 0, 1 and -1, or True and False: the larger marks
             labeled positives, the smaller unlabeled rows (with ``risk="pn"``: negatives). Missing
-            labels (NaN or None) mark unlabeled rows.
+            labels (NaN or None) mark unlabeled rows; ``classes_`` is then [0, 1].
         sample_weight : array-like of shape (n_samples,), optional
             Sample weights. A row with weight 2 is equivalent to two copies of the row, and a row
             with weight 0 is ignored. Limits such as ``min_samples_leaf`` count rows regardless of
@@ -99,8 +96,6 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         earlier = self._record if self._adds_trees() else None
         schema, X, y = self._training_data(X, y, earlier)
         rows = training_rows(y, sample_weight, propensity, risk=self.risk)
-        if self.risk != "pn":
-            warn_if_swapped(rows)
         # Not get_params, which leaves out those that a subclass fixes in its __init__.
         parameters = vars(self)
         params = train_params(parameters, thresholds=self._thresholds, rows=rows, d=X.shape[1])
@@ -112,6 +107,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
                 prior = estimate.value
             else:
                 estimate, prior = earlier.prior_estimate, earlier.prior
+        elif self.risk != "pn":
+            warn_if_swapped(rows)  # as the estimation of the prior does
         masses = group_masses(
             risk=self.risk,
             scenario=self.scenario,
@@ -358,15 +355,16 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         new = check.class_prior(prior)
         if new is None:
             raise TypeError("prior must be a number between 0 and 1, got None")
-        record = self._record
+        record, masses = self._record, GroupMasses(new, new, 1 - new)
         if not record.is_supervised:
             refuse_impossible_prior(new, record.masses.labeled_u)
+            masses = replace(record.masses, labeled_p=new)
         other = copy.copy(self)
         other.prior = new
         other._forest = self._forest.with_prior(record.risk, record.prior, new)
         other._record = replace(
             record,
-            masses=replace(record.masses, labeled_p=new),
+            masses=masses,
             prior_is_given=True,
             prior_estimate=None,
             out_of_bag=None,

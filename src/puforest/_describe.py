@@ -46,7 +46,8 @@ def hint(model: Any) -> str:
     if not is_fitted(model):
         return "Not fitted yet: fit(X, y) with 1 in y for labeled and 0 for unlabeled rows."
     known = f"Fitted: {_kind(model)}, prior {model.prior_:.3g}."
-    return f"{known} Next: describe() for details, predict_proba(X), save('model.puf')."
+    save = ", save('model.puf')" if _can_be_saved(model) else ""
+    return f"{known} Next: describe() for details, predict_proba(X){save}."
 
 
 def is_fitted(model: Any) -> bool:
@@ -138,13 +139,18 @@ FIRST_CALLS = [
 ]
 
 
+def _can_be_saved(model: Any) -> bool:
+    """Return whether model files and reports support the model: trees, calibrated or not."""
+    return fitted_trees(model) in (model, getattr(model, "estimator_", None))
+
+
 def _next_calls(model: Any, trees: Any) -> list[tuple[str, str]]:
     score = SCORES[model.voting] if trees is model else "probability of being positive"
     calls = [
         ("model.predict(X)", f"classes, {' or '.join(map(repr, model.classes_.tolist()))}"),
         ("model.predict_proba(X)[:, 1]", score),
     ]
-    if trees is None:
+    if trees is None or not _can_be_saved(model):
         return calls
     if trees._record.is_supervised:
         calls.append(("model.score(X, y)", "accuracy on held-out rows"))

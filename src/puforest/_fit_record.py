@@ -6,7 +6,7 @@ model files read the settings of the fit from here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +31,11 @@ class SamplingRecord:
     max_unlabeled: int | float | None = None
 
 
-@dataclass(frozen=True)
+# Names of the parameters among them.
+SAMPLING = tuple(field.name for field in fields(SamplingRecord) if field.name != "seed")
+
+
+@dataclass(frozen=True, eq=False)
 class OutOfBag:
     """Out-of-bag evaluation of a forest on its training rows.
 
@@ -85,6 +89,11 @@ class FitRecord:
     n_unlabeled: int
     sampling: SamplingRecord
     out_of_bag: OutOfBag | None = None
+
+    def __post_init__(self) -> None:
+        self.classes.flags.writeable = False
+        if self.out_of_bag is not None:
+            self.out_of_bag.decision_function.flags.writeable = False
 
     @property
     def prior(self) -> float:

@@ -21,7 +21,7 @@ from puforest._training_rows import TrainingRows, training_rows
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LabelForest:
     """Soft-voting forest of labeled against unlabeled rows."""
 

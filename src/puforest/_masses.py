@@ -3,7 +3,7 @@
 Every row has two weights, and the masses of a node are their sums over its rows:
 
 ===================  ====================  ==================  ================
-scenario             labeled row          unlabeled row      known negative
+scenario             labeled row           unlabeled row       known negative
 ===================  ====================  ==================  ================
 case-control         (π / n_p, 0)          (0, 1 / n_u)
 single-training-set  (π / n_p, 1 / n)      (0, 1 / n)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_array, validate_data
 
 from puforest import _validation as check
@@ -32,9 +31,7 @@ def validated(estimator: Any, X: check.MatrixLike, **options: Any) -> Any:
     """
     refuse_unreadable(X, "X")
     if options.get("y") is not None:
-        check.refuse_masked(options["y"], "y")
-        with check.data_errors("y"):
-            options["y"] = check.filled_labels(column_or_1d(options["y"], warn=True))
+        options["y"] = check.label_vector(options["y"])
     with check.data_errors("X"):
         found = validate_data(estimator, X, dtype=real_dtype(X), **options)
     return (in_steps(found[0]), found[1]) if "y" in options else in_steps(found)
@@ -112,9 +109,9 @@ def _columns_of_objects(X: check.MatrixLike, name: str) -> Iterator[tuple[str, A
     dtypes, columns = getattr(X, "dtypes", None), getattr(X, "columns", None)
     if dtypes is not None and columns is not None:
         numeric = {dtype for dtype in set(dtypes) if _is_numeric(dtype)}
-        for column, dtype in zip(columns, dtypes, strict=True):
+        for j, (column, dtype) in enumerate(zip(columns, dtypes, strict=True)):
             if dtype not in numeric:
-                yield f"{name}[{column!r}]", X[column]
+                yield f"{name}[{column!r}]", X.iloc[:, j] if hasattr(X, "iloc") else X[column]
         return
     array = X if hasattr(X, "dtype") else _as_array(X)
     if getattr(array, "ndim", 0) == 2 and array.dtype.kind in "OUST":

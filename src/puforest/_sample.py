@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import column_or_1d
 
 from puforest import _validation as check
 from puforest._masses import refuse_impossible_prior
@@ -118,9 +117,7 @@ def pu_sample(
     labeled at random, each labeled row is weighted by the number of positives it represents.
     """
     check.one_of("scenario", scenario, SCENARIOS)
-    check.refuse_masked(y, "y")
-    with check.data_errors("y"):
-        _, labeled = check.labels(check.filled_labels(column_or_1d(y)), "labeled", "unlabeled")
+    _, labeled = check.labels(check.label_vector(y), "labeled", "unlabeled")
     n = len(labeled)
     weight = np.ones(n) if sample_weight is None else check.weights(sample_weight, n)
     positive = np.where(labeled, weight, 0.0)

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from puforest._matrix import is_small_and_clean, validated
 from puforest._named_table import NamedTable
+from puforest._validation import column_names
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class FeatureSchema:
 
     def feature_names(self) -> list[str]:
         """Return the names of all features, "x0", "x1" and so on if they have none."""
-        return list(self.names or (f"x{i}" for i in range(self.n_features)))
+        return column_names(None, self.n_features) if self.names is None else list(self.names)
 
 
 @cache

@@ -16,7 +16,7 @@ from puforest._warnings import warn
 MAX_LABELED_FRACTION = 0.9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TrainingRows:
     """Rows of a fit, labeled ones first, and their weights."""
 

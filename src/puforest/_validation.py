@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from joblib import effective_n_jobs, parallel_config
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array
 
@@ -223,7 +223,23 @@ def _given_names(given: Iterable[str], n_features: int) -> list[str]:
     return names
 
 
-def filled_labels(y: NDArray[Any]) -> NDArray[Any]:
+def label_vector(y: Any) -> NDArray[Any]:
+    """Read labels as a vector; missing ones (NaN, None, ``pd.NA``) mean unlabeled."""
+    return _filled_labels(_as_vector(y))
+
+
+def _as_vector(y: Any) -> NDArray[Any]:
+    refuse_masked(y, "y")
+    with data_errors("y"):
+        # NumPy would turn NaN into the string "nan".
+        if isinstance(y, list | tuple) and any(isinstance(value, str) for value in y):
+            y = np.asarray(y, dtype=object)
+            y = y if any(map(_is_missing, y.ravel())) else y.astype(str)
+        vector: NDArray[Any] = column_or_1d(y, warn=True)
+        return vector
+
+
+def _filled_labels(y: NDArray[Any]) -> NDArray[Any]:
     """Replace missing labels (NaN, None, ``pd.NA``), which mean unlabeled.
 
     If there are any, the result is 1 for labeled and 0 for unlabeled rows.
@@ -253,8 +269,8 @@ def filled_labels(y: NDArray[Any]) -> NDArray[Any]:
 
 def refuse_missing_labels(y: Any) -> None:
     """Refuse missing labels, for supervised learning."""
-    array = np.asarray(y)
-    if array.ndim == 1 and filled_labels(array) is not array:
+    labels = _as_vector(y)
+    if _filled_labels(labels) is not labels:
         raise ValueError("y contains NaN or None: risk='pn' needs the class of every row")
 
 

@@ -22,7 +22,7 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import cross_val_predict
-from sklearn.utils import Tags, column_or_1d, get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
@@ -239,9 +239,7 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
         self
         """
         check.one_of("method", self.method, METHODS)
-        check.refuse_masked(y, "y")
-        with check.data_errors("y"):
-            y = check.filled_labels(column_or_1d(y, warn=True))
+        y = check.label_vector(y)
         given = {"sample_weight": sample_weight, "propensity": propensity}
         params = {name: value for name, value in given.items() if value is not None}
         estimator, score = self._fitted_and_scores(X, y, params)

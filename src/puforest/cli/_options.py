@@ -15,6 +15,7 @@ from puforest.cli.tables import (
     TEXT_EXTENSIONS,
     Format,
 )
+from puforest.scenario import DESCRIPTIONS
 
 if TYPE_CHECKING:
     from puforest.cli.tables._pu_table import PUTable
@@ -89,9 +90,7 @@ ScenarioOption = Annotated[
     typer.Option(
         "--scenario",
         metavar="NAME",
-        help="case-control: the labeled positives were collected separately, and the unlabeled "
-        "rows are a sample of the population. single-training-set: all rows are one sample of the "
-        "population, and some of its positives are labeled.",
+        help=". ".join(f"{name}: {text}" for name, text in DESCRIPTIONS.items()) + ".",
         rich_help_panel=TRAINING,
     ),
 ]

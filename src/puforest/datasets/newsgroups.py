@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.datasets import fetch_20newsgroups
 
 from puforest import _validation as check
+from puforest.datasets import _word_vectors
 from puforest.datasets._assemble import Loaded, Part, assemble, read_parts
 from puforest.datasets._docs import documented
 from puforest.datasets._fetch import PublishedFile
 from puforest.datasets._folder import DataHome, data_folder
 from puforest.datasets._read import naming, npz_arrays, require_rows
-from puforest.datasets._word_vectors import average_vectors
 
 __all__ = ["load_20news"]
 
@@ -102,7 +102,7 @@ def _build(path: Path, vectors: str | PathLike[str], dimension: int, download: b
         articles = fetch_20newsgroups(
             subset=part, data_home=path.parent, shuffle=False, download_if_missing=download
         )
-        arrays[f"X_{part}"] = average_vectors(articles.data, vectors)
+        arrays[f"X_{part}"] = _word_vectors.average_vectors(articles.data, vectors)
         arrays[f"y_{part}"] = articles.target
         arrays["target_names"] = articles.target_names
     found = arrays["X_train"].shape[1]

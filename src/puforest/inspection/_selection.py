@@ -158,7 +158,7 @@ def feature_selection_curve(
     model = require_forest("estimator", estimator)
     table = matrix(X)
     names = check.column_names(X, table.shape[1])
-    labels = column_or_1d(y)
+    labels = check.label_vector(y)
     check_consistent_length(table, labels)
     sizes = _sizes(steps, table.shape[1])
     given = None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest import _validation as check
-from puforest._fit_record import FitRecord, OutOfBag, SamplingRecord
+from puforest._fit_record import SAMPLING, FitRecord, OutOfBag, SamplingRecord
 from puforest._masses import GroupMasses
 from puforest._schema import FeatureSchema
 from puforest.io._fields import Fields, ensure
@@ -31,9 +31,6 @@ MODULES = {
     "PUExtraTreesClassifier": "puforest.forest",
     "PURandomForestClassifier": "puforest.forest",
 }
-
-# Parameters that decide which rows each tree is grown on.
-SAMPLING = ("bootstrap", "max_labeled", "max_unlabeled")
 
 BELOW_ONE = math.nextafter(1, 0)
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import column_or_1d
 
 from puforest import _validation as check
 from puforest._sample import ROUNDING, PUSample, pu_sample
@@ -193,7 +192,7 @@ def evaluation_set(
 def read_values(reads: str, y_true: ArrayLike, y: ArrayLike) -> Array:
     if reads == "prediction":
         return predicted_positive(y_true, y)
-    n = len(column_or_1d(y_true))
+    n = len(check.label_vector(y_true))
     if reads != "probability":
         return check.vector("y_score", y, n, finite=True)
     prob = check.vector("y_prob", y, n, finite=True)
@@ -207,10 +206,10 @@ def read_values(reads: str, y_true: ArrayLike, y: ArrayLike) -> Array:
 
 def predicted_positive(y_true: ArrayLike, y_pred: ArrayLike) -> Array:
     """Encode predictions: 1 for the larger class of `y_true`, 0 for the smaller."""
-    unlabeled, labeled = np.unique(check.filled_labels(column_or_1d(y_true)))
+    unlabeled, labeled = np.unique(check.label_vector(y_true))
     check.refuse_masked(y_pred, "y_pred")
     pred = np.asarray(y_pred)
-    n = len(column_or_1d(y_true))
+    n = len(check.label_vector(y_true))
     if pred.shape != (n,):
         raise ValueError(f"y_pred must have the shape ({n},), got {pred.shape}")
     positive = np.asarray(pred == labeled)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 
 from puforest import _validation as check
 from puforest._cross_fitting import Indices, Split
@@ -42,9 +42,7 @@ class _PUSplit:
         train, test : ndarray
             Row indices.
         """
-        check.refuse_masked(y, "y")
-        with check.data_errors("y"):
-            _, labeled = check.labels(column_or_1d(y), "labeled", "unlabeled")
+        _, labeled = check.labels(check.label_vector(y), "labeled", "unlabeled")
         check_consistent_length(X, labeled)
         if not check.boolean("group_duplicates", self.group_duplicates):
             self._require_enough(labeled.sum(), (~labeled).sum())

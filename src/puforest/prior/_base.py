@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
 from puforest._matrix import validated
-from puforest._training_rows import TrainingRows, training_rows
+from puforest._training_rows import TrainingRows, training_rows, warn_if_swapped
 from puforest.prior._docs import documented
 from puforest.scenario import SCENARIOS
 
@@ -137,7 +137,9 @@ class PriorEstimator(BaseEstimator):
         check.one_of("scenario", self.scenario, SCENARIOS)
         check.fraction("confidence", self.confidence)
         X, y = validated(self, X, y=y)
-        sample = self._sample(X, training_rows(y, sample_weight, None, risk="nnpu"))
+        rows = training_rows(y, sample_weight, None, risk="nnpu")
+        warn_if_swapped(rows)
+        sample = self._sample(X, rows)
         self.estimate_ = self._population_prior(sample, self._unlabeled_prior(sample))
         self.prior_ = self.estimate_.value
         self.interval_ = self.estimate_.interval

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from puforest._base import PUClassifier
+from puforest._fit_record import SAMPLING
 from puforest._unwrap import fitted_trees, known_scenario, without_names
 
 
@@ -63,18 +64,23 @@ class Subject:
             wanted["n_jobs"] = n_jobs
         if not self.calibrated:
             wanted["oob_score"] = False
-        unfitted = [new, new.estimator] if self.calibrated else [new]
-        for fitted, layer in zip(self.layers, unfitted, strict=True):
-            known = layer.get_params(deep=False)
-            given = {name: value for name, value in wanted.items() if name in known}
-            layer.set_params(prior=float(fitted.prior_), **given)
+        record = self.forest._record
+        wanted |= {name: getattr(record, name) for name in ("risk", "loss", "scenario")}
+        wanted |= {name: getattr(record.sampling, name) for name in SAMPLING}
+        forest = new.estimator if self.calibrated else new
+        known = forest.get_params(deep=False)
+        given = {name: value for name, value in wanted.items() if name in known}
+        forest.set_params(prior=record.prior, **given)
+        if self.calibrated:
+            fitted = self.model._record
+            new.set_params(prior=fitted.prior, scenario=fitted.scenario, method=fitted.method)
         return new
 
 
 def subject_of(model: Any) -> Subject:
     """Return the model without feature names, and the forest inside it."""
     forest = fitted_trees(model)
-    if forest is None or not (model is forest or hasattr(model, "calibrator_")):
+    if forest is None or not (model is forest or model.estimator_ is forest):
         if isinstance(model, PUClassifier) or hasattr(model, "estimator"):
             check_is_fitted(model)
         raise TypeError(
