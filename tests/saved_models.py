@@ -49,7 +49,7 @@ def assert_same(model, loaded, X):
         assert loaded.get_params() == model.get_params()
         assert_array_equal(loaded.feature_importances_, model.feature_importances_)
         assert_array_equal(loaded.infinite_reductions_, model.infinite_reductions_)
-        for field in ("schema", "risk", "loss", "scenario", "masses", "prior_is_given", "sampling"):
+        for field in ("schema", "parameters", "masses", "seed"):
             assert getattr(loaded._record, field) == getattr(model._record, field)
         for field in ("n_labeled", "n_unlabeled"):
             assert getattr(loaded._record, field) == getattr(model._record, field)

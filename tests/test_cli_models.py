@@ -67,6 +67,15 @@ def test_report(cli, cli_folder, tmp_path):
     )  # fmt: skip
     assert said.code == 0
     assert "Fraud &amp; more" in out.read_text()
+    assert "not the training rows" not in said.err
+    lines = (cli_folder / "rows.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "some.csv").write_text("".join(lines[:400]))
+    said = cli(
+        "report", cli_folder / "model.puf", tmp_path / "some.csv", "--label", "known",
+        "-o", out, "--force", "--threads", 1,
+    )  # fmt: skip
+    assert said.code == 0
+    assert "these are not the training rows" in " ".join(said.err.split())
 
 
 def test_demo(cli, tmp_path):

@@ -146,3 +146,11 @@ def test_choices_are_those_of_the_library():
     assert get_args(Loss) == tuple(LOSSES)
     assert tuple(METHODS) == PRIOR_METHODS
     assert get_args(Scenario) == SCENARIOS
+
+
+def test_no_arguments_print_the_help(cli):
+    said = cli()
+    assert said.code == 2
+    assert said.out.startswith("Usage: puforest [OPTIONS] COMMAND")
+    assert said.err == ""
+    assert cli("fit", "-h").out == cli("fit", "--help").out

@@ -30,6 +30,8 @@ OTHER = {
     "loss": "savage",
     "bootstrap": False,
     "oob_score": False,
+    "n_estimators": 3,
+    "max_depth": 1,
 }
 
 

@@ -38,7 +38,7 @@ def test_all_fields_and_arrays_are_listed():
     for original in originals():
         header, arrays = unpacked(original.content)
         named = [*header, *header["model"], *(header["calibration"] or ())]
-        for parts in ("masses", "rows", "prior_estimate", "sampling", "out_of_bag"):
+        for parts in ("masses", "rows", "prior_estimate", "out_of_bag"):
             named += list(header["model"].get(parts) or ())
         named += [re.sub(r"^evidence\..*", "evidence.*", name) for name in arrays]
         for name in named:

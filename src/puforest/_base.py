@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from puforest import _core
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
-from puforest._fit_record import SAMPLING, FitRecord, OutOfBag, SamplingRecord
+from puforest._fit_record import FitRecord, OutOfBag
 from puforest._masses import GroupMasses, group_masses, refuse_impossible_prior
 from puforest._model import Forest
 from puforest._out_of_bag import out_of_bag_risk
@@ -97,7 +97,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         schema, X, y = self._training_data(X, y, earlier)
         rows = training_rows(y, sample_weight, propensity, risk=self.risk)
         # Not get_params, which leaves out those that a subclass fixes in its __init__.
-        parameters = vars(self)
+        parameters = {name: v for name, v in vars(self).items() if not name.startswith("_")}
         params = train_params(parameters, thresholds=self._thresholds, rows=rows, d=X.shape[1])
 
         estimate = None
@@ -118,20 +118,16 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
             propensity=rows.propensity,
         )
         set_masses(params, masses)
-        params.seed = draw_seed(self.random_state) if earlier is None else earlier.sampling.seed
-        sampling = {name: parameters[name] for name in SAMPLING if name in parameters}
+        params.seed = draw_seed(self.random_state) if earlier is None else earlier.seed
         record = FitRecord(
             classes=rows.classes,
             schema=schema,
-            risk=self.risk,
-            loss=self.loss,
-            scenario=self.scenario,
+            parameters=parameters,
             masses=masses,
-            prior_is_given=self.prior is not None,
             prior_estimate=estimate,
             n_labeled=rows.n_labeled,
             n_unlabeled=rows.n_unlabeled,
-            sampling=SamplingRecord(params.seed, **sampling),
+            seed=params.seed,
         )
         forest = self._grow(X, rows, params, record, earlier, progress)
         if parameters.get("oob_score", False):
@@ -365,7 +361,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         other._record = replace(
             record,
             masses=masses,
-            prior_is_given=True,
+            parameters=record.parameters | {"prior": new},
             prior_estimate=None,
             out_of_bag=None,
         )

@@ -155,7 +155,9 @@ def _next_calls(model: Any, trees: Any) -> list[tuple[str, str]]:
     if trees._record.is_supervised:
         calls.append(("model.score(X, y)", "accuracy on held-out rows"))
     else:
-        calls.append(("model.report('report.html', X, y)", "evaluation on held-out rows"))
+        calls.append(
+            ("model.report('report.html', X, y, held_out=True)", "evaluation on held-out rows")
+        )
     return [*calls, ("model.save('model.puf')", "puforest.load('model.puf') loads it")]
 
 

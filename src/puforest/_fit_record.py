@@ -6,7 +6,7 @@ model files read the settings of the fit from here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,18 +21,8 @@ if TYPE_CHECKING:
     from puforest.prior import PriorEstimate
 
 
-@dataclass(frozen=True)
-class SamplingRecord:
-    """Parameters that decide which rows each tree is grown on."""
-
-    seed: int
-    bootstrap: bool = False
-    max_labeled: int | float | None = None
-    max_unlabeled: int | float | None = None
-
-
-# Names of the parameters among them.
-SAMPLING = tuple(field.name for field in fields(SamplingRecord) if field.name != "seed")
+# Parameters of forests that decide which rows each tree is grown on.
+SAMPLING = ("bootstrap", "max_labeled", "max_unlabeled")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,33 +51,28 @@ class FitRecord:
         Values of ``y``; the second one is the positive class.
     schema : FeatureSchema
         Columns of ``X``.
-    risk, loss, scenario : str
-        Parameters of the fit.
+    parameters : dict
+        Parameters of the estimator.
     masses : GroupMasses
         Masses of the labeled and the unlabeled rows, and with them the class prior.
-    prior_is_given : bool
-        Whether the prior is a parameter of the fit, rather than derived from the data.
     prior_estimate : PriorEstimate or None
         Estimate that the prior comes from, if it was estimated.
     n_labeled, n_unlabeled : int
         Number of rows of the fit.
-    sampling : SamplingRecord
-        Rows that each tree is grown on.
+    seed : int
+        Seed of the trees.
     out_of_bag : OutOfBag or None
         Evaluation with ``oob_score=True``.
     """
 
     classes: NDArray[Any]
     schema: FeatureSchema
-    risk: str
-    loss: str
-    scenario: str
+    parameters: dict[str, Any]
     masses: GroupMasses
-    prior_is_given: bool
     prior_estimate: PriorEstimate | None
     n_labeled: int
     n_unlabeled: int
-    sampling: SamplingRecord
+    seed: int
     out_of_bag: OutOfBag | None = None
 
     def __post_init__(self) -> None:
@@ -99,6 +84,26 @@ class FitRecord:
     def prior(self) -> float:
         """Class prior."""
         return self.masses.labeled_p
+
+    @property
+    def prior_is_given(self) -> bool:
+        """Whether the prior is a parameter, rather than derived from the data."""
+        return self.parameters["prior"] is not None
+
+    @property
+    def risk(self) -> str:
+        """Risk estimator."""
+        return str(self.parameters["risk"])
+
+    @property
+    def loss(self) -> str:
+        """Loss."""
+        return str(self.parameters["loss"])
+
+    @property
+    def scenario(self) -> str:
+        """Sampling scenario."""
+        return str(self.parameters["scenario"])
 
     @property
     def is_supervised(self) -> bool:
@@ -122,5 +127,8 @@ class FitRecord:
 
     def samples_like(self, new: FitRecord) -> bool:
         """Return True if the trees of both fits are grown on the same rows."""
-        names = ("scenario", "sampling", "n_labeled", "n_unlabeled")
-        return all(getattr(self, name) == getattr(new, name) for name in names)
+        sampling = [
+            (r.scenario, r.n_labeled, r.n_unlabeled, *map(r.parameters.get, SAMPLING))
+            for r in (self, new)
+        ]
+        return sampling[0] == sampling[1]

@@ -95,8 +95,8 @@ def refuse_impossible_prior(prior: float, labeled_fraction: float) -> None:
         raise ValueError(
             f"prior={prior:g} is impossible with scenario='single-training-set': "
             f"{labeled_fraction:g} of the rows are labeled, so at least that fraction is positive. "
-            "Pass a larger prior, or scenario='case-control' if the labeled rows were collected "
-            "separately."
+            "Pass a larger prior, scenario='case-control' if the labeled rows were collected "
+            "separately, or swapped labels if the larger value of y marks unlabeled rows."
         )
 
 

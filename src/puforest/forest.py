@@ -14,7 +14,7 @@ from puforest import _core
 from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._estimator_docs import documented_estimator
-from puforest._fit_record import OutOfBag, SamplingRecord
+from puforest._fit_record import OutOfBag
 from puforest._model_methods import ModelMethodsMixin
 from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
 
@@ -67,7 +67,7 @@ class BaseForest(PUClassifier):
             self._record,
             n_labeled=int(tree._forest.n_labeled[0]),
             n_unlabeled=int(tree._forest.n_unlabeled[0]),
-            sampling=SamplingRecord(self._record.sampling.seed),
+            parameters={k: v for k, v in self._record.parameters.items() if k in params},
             out_of_bag=None,
         )
         return tree

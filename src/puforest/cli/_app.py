@@ -44,14 +44,15 @@ Run "puforest demo" for a complete example, and "puforest COMMAND --help" for op
 Exit codes: 0 success, 1 error, 2 invalid command line, 130 interrupted.
 """
 
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
 app = typer.Typer(
     name="puforest",
     help=HELP,
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,  # Rich would take most of the time of --help
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=CONTEXT,
 )
 
 
@@ -156,7 +157,12 @@ def _register(examples: Sequence[str], run: Run) -> Run:
 
     wrapped.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     wrapped.__annotations__ = {p.name: p.annotation for p in options}
-    app.command(run.__name__, cls=CommandWithSections, help=_help(run, examples))(wrapped)
+    app.command(
+        run.__name__,
+        cls=CommandWithSections,
+        help=_help(run, examples),
+        context_settings=CONTEXT,
+    )(wrapped)
     return run
 
 
@@ -203,7 +209,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     called: Any = typer.main.get_command(load_commands())
     path = "puforest"
-    if arguments and arguments[0] in called.commands:
+    if not arguments:
+        run(["--help"])
+        return EXIT_USAGE
+    if arguments[0] in called.commands:
         # Not by way of the group: to read its options, Typer would import pydantic, which takes
         # longer than the help of a command.
         name = arguments.pop(0)
@@ -212,8 +221,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
         done = called(arguments, prog_name=path, standalone_mode=False)
     except typer.TyperException as error:
         message = error.format_message().replace("Value error, ", "").rstrip(".")
-        if not message:  # the help has been printed
-            return EXIT_USAGE
         fail(f"{message}{'' if message.endswith('?') else '.'} See {path} --help")
         return EXIT_USAGE
     except typer.Abort:  # Typer's translation of an EOFError

@@ -50,7 +50,7 @@ def evaluate(
     *,
     reading: o.Reading,
 ) -> dict[str, Any]:
-    """Estimate the quality of a model from held-out positive and unlabeled rows.
+    """Estimate the quality of a model on held-out rows.
 
     Don't use the training rows: estimates on them are too optimistic, and puforest fit already
     cross-validates the model. Precision, recall and the other metrics follow from the class prior

@@ -55,7 +55,7 @@ def report(
     sensitivity to the prior, and the most important features. Without data, it only describes the
     model.
     """
-    from puforest._unwrap import known_scenario
+    from puforest._unwrap import fitted_trees, known_scenario
     from puforest.cli._scoring import match_columns, model_table
     from puforest.cli._summary import print_summary
     from puforest.cli.tables._pu_table import read_pu
@@ -73,6 +73,14 @@ def report(
         places = {name: i for i, name in enumerate(table.names)}
         X = model_table(table.X[:, [places[name] for name in columns.features]], columns)
         y = table.labeled
+        record = fitted_trees(fitted)._record
+        n_rows = (table.n_labeled, len(y) - table.n_labeled)
+        if not held_out and n_rows != (record.n_labeled, record.n_unlabeled):
+            console.warning(
+                "these are not the training rows: there are other numbers of labeled and unlabeled "
+                "ones. Without --held-out, the report evaluates models that are fitted to these "
+                "rows instead of this one"
+            )
     else:
         data_options = {
             "--label": label,

@@ -46,7 +46,7 @@ def stored_calibration(model: Any, arrays: Arrays) -> dict[str, Any]:
     if model.estimator is not record.estimator:
         stored["estimator"] = {
             "class": type(model.estimator).__name__,
-            "parameters": stored_parameters(model.estimator),
+            "parameters": stored_parameters(model.estimator.get_params(deep=False)),
         }
     return stored
 

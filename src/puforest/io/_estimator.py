@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest import _validation as check
-from puforest._fit_record import SAMPLING, FitRecord, OutOfBag, SamplingRecord
+from puforest._fit_record import FitRecord, OutOfBag
 from puforest._masses import GroupMasses
 from puforest._schema import FeatureSchema
 from puforest.io._fields import Fields, ensure
 from puforest.io._labels import restored_classes, restored_names, stored_classes, stored_names
-from puforest.io._parameters import checked, json_value, restored_parameters, stored_parameters
+from puforest.io._parameters import restored_parameters, stored_parameters
 from puforest.io._trees import ARRAYS, MOST_FEATURES, checked_forest
 from puforest.prior import PriorEstimate
-from puforest.risk import LOSSES, RISKS
 from puforest.scenario import SCENARIOS
 
 Arrays = dict[str, NDArray[Any]]
@@ -63,24 +62,18 @@ def stored_model(model: Any, arrays: Arrays) -> dict[str, Any]:
         arrays |= stored_names(model.feature_names_in_)
     return {
         "class": type(model).__name__,
-        "parameters": stored_parameters(model),
+        "parameters": stored_parameters(model.get_params(deep=False)),
+        "fitted_parameters": stored_parameters(record.parameters, quiet=True),
         "n_features": record.schema.n_features,
         "classes": stored_classes(record.classes),
-        "risk": record.risk,
-        "loss": record.loss,
-        "scenario": record.scenario,
         "prior": record.prior,
-        "prior_is_given": record.prior_is_given,
         "prior_estimate": _stored_estimate(record.prior_estimate, arrays),
         "masses": {
             "labeled_u": float(record.masses.labeled_u),
             "unlabeled_u": float(record.masses.unlabeled_u),
         },
         "rows": {"labeled": record.n_labeled, "unlabeled": record.n_unlabeled},
-        "sampling": {
-            "seed": record.sampling.seed,
-            **{name: json_value(name, getattr(record.sampling, name)) for name in SAMPLING},
-        },
+        "seed": record.seed,
         "out_of_bag": _stored_out_of_bag(record.out_of_bag, arrays),
     }
 
@@ -128,15 +121,12 @@ def restored_model(stored: Fields, arrays: Arrays) -> Any:
     record = FitRecord(
         classes=restored_classes(stored.fields("classes")),
         schema=FeatureSchema(n_features, None if names is None else tuple(names.tolist())),
-        risk=stored.choice("risk", RISKS),
-        loss=stored.choice("loss", LOSSES),
-        scenario=stored.choice("scenario", SCENARIOS),
+        parameters=restored_parameters(kind, stored.fields("fitted_parameters")),
         masses=_restored_masses(stored.fields("masses"), prior),
-        prior_is_given=stored.boolean("prior_is_given"),
         prior_estimate=None if estimate is None else _restored_estimate(estimate, arrays),
         n_labeled=n_rows[0],
         n_unlabeled=n_rows[1],
-        sampling=_restored_sampling(stored.fields("sampling")),
+        seed=stored.integer("seed", 0, np.iinfo(np.int32).max),
         out_of_bag=_restored_out_of_bag(stored.optional_fields("out_of_bag"), arrays),
     )
     if "n_estimators" not in model.get_params(deep=False):
@@ -187,13 +177,6 @@ def _restored_evidence(stored: Fields, arrays: Arrays) -> dict[str, Any]:
     ensure(bool((at[:-1] < at[1:]).all()), "thresholds of the evidence are not increasing")
     ensure(bool((at == numbers[CHOSEN]).any()), f"{CHOSEN!r} is not a threshold of the evidence")
     return curve | numbers
-
-
-def _restored_sampling(stored: Fields) -> SamplingRecord:
-    seed = stored.integer("seed", 0, np.iinfo(np.int32).max)
-    sampling = SamplingRecord(seed, **{name: checked(name, stored.take(name)) for name in SAMPLING})
-    stored.finish()
-    return sampling
 
 
 def _restored_out_of_bag(stored: Fields | None, arrays: Arrays) -> OutOfBag | None:

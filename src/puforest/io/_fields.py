@@ -65,13 +65,6 @@ class Fields:
             )
         return int(value)
 
-    def boolean(self, key: str) -> bool:
-        """Take a boolean."""
-        value = self.take(key)
-        if not isinstance(value, bool):
-            raise ValueError(f"{self._name}.{key} is {short_repr(value)}, not true or false")
-        return value
-
     def integers(self, key: str, length: int) -> list[int]:
         """Take a list of `length` nonnegative integers."""
         value = self.take(key)

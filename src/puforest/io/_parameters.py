@@ -63,17 +63,17 @@ def json_value(name: str, value: Any) -> Any:
     raise TypeError(f"{name}={value!r} cannot be saved: model files hold numbers, strings and None")
 
 
-def stored_parameters(model: Any) -> dict[str, Any]:
-    """Convert the parameters of an estimator to JSON."""
-    params = model.get_params(deep=False)
+def stored_parameters(params: dict[str, Any], *, quiet: bool = False) -> dict[str, Any]:
+    """Convert the parameters of an estimator to JSON; warn of what cannot be saved."""
     if isinstance(params["random_state"], np.random.RandomState):
-        warn(
-            "random_state is a RandomState instance, which model files cannot store: it is saved "
-            "as None. Predictions of the loaded model are the same, but refitting it uses another "
-            "seed."
-        )
-        params["random_state"] = None
-    return {name: json_value(name, value) for name, value in params.items()}
+        if not quiet:
+            warn(
+                "random_state is a RandomState instance, which model files cannot store: it is "
+                "saved as None. Predictions of the loaded model are the same, but refitting it "
+                "uses another seed."
+            )
+        params = params | {"random_state": None}
+    return {name: json_value(name, value) for name, value in sorted(params.items())}
 
 
 def restored(value: Any) -> Any:

@@ -6,7 +6,6 @@ from __future__ import annotations
 TRUSTED = (
     "puforest._fit_record.FitRecord",
     "puforest._fit_record.OutOfBag",
-    "puforest._fit_record.SamplingRecord",
     "puforest._masses.GroupMasses",
     "puforest._model.Forest",
     "puforest._schema.FeatureSchema",

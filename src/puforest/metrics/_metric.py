@@ -142,7 +142,8 @@ def _cause(prior: float) -> str:
     # With U = π P + (1 - π) N, only a π that is too large moves a fraction of N out of [0, 1].
     return (
         f"prior={prior:g} is too large for this data, or the labeled rows are not a random sample "
-        "of the positives (pass propensity), or scenario does not match how the data was collected."
+        "of the positives (pass propensity), or scenario does not match how the data was "
+        "collected, or the model was fitted to these rows."
     )
 
 

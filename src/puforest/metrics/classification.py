@@ -68,7 +68,7 @@ def _without_predicted_positives(r: float, positive: Array) -> Estimate:
         warning = UndefinedMetricWarning("no row is predicted positive: the score is set to 0")
         return Estimate(0.0, unknown, unknown, warning)
     warning = UndefinedMetricWarning(
-        f"{r:.3g} of the labeled rows are predicted positive, but no row of the population is: the "
+        f"{r:.0%} of the labeled rows are predicted positive, but no row of the population is: the "
         "score is nan. There are too few unlabeled rows, or they contain no such positives."
     )
     return Estimate(np.nan, unknown, unknown, warning)

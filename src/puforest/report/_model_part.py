@@ -15,6 +15,7 @@ from scipy.stats.mstats import mquantiles
 import puforest
 from puforest._base import PUClassifier
 from puforest._model import LEAF, Forest
+from puforest._unwrap import fit_record
 from puforest.inspection import importances, partial_dependence
 from puforest.report._subject import Subject
 from puforest.risk import posterior
@@ -146,12 +147,19 @@ def parameter_part(subject: Subject) -> list[dict[str, Any]]:
                     "value": repr(value),
                     "changed": repr(value) != repr(_default(layer, name)),
                 }
-                for name, value in layer.get_params(deep=False).items()
+                for name, value in _fitted_parameters(layer).items()
                 if name != "estimator"  # which follows
             ],
         }
         for layer in subject.layers
     ]
+
+
+def _fitted_parameters(layer: Any) -> dict[str, Any]:
+    """Return the parameters at the time of the fit."""
+    current: dict[str, Any] = layer.get_params(deep=False)
+    record = fit_record(layer)
+    return current | ({"method": layer._record.method} if record is None else record.parameters)
 
 
 def _default(layer: Any, name: str) -> Any:

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from puforest._base import PUClassifier
-from puforest._fit_record import SAMPLING
 from puforest._unwrap import fitted_trees, known_scenario, without_names
 
 
@@ -65,12 +64,11 @@ class Subject:
         if not self.calibrated:
             wanted["oob_score"] = False
         record = self.forest._record
-        wanted |= {name: getattr(record, name) for name in ("risk", "loss", "scenario")}
-        wanted |= {name: getattr(record.sampling, name) for name in SAMPLING}
+        wanted = record.parameters | wanted
         forest = new.estimator if self.calibrated else new
         known = forest.get_params(deep=False)
         given = {name: value for name, value in wanted.items() if name in known}
-        forest.set_params(prior=record.prior, **given)
+        forest.set_params(**given | {"prior": record.prior})
         if self.calibrated:
             fitted = self.model._record
             new.set_params(prior=fitted.prior, scenario=fitted.scenario, method=fitted.method)
