@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from puforest import _core
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
-from puforest._fit_record import FitRecord, OutOfBag
+from puforest._fit_record import FitRecord, OutOfBag, RecordedFitMixin
 from puforest._masses import GroupMasses, group_masses, refuse_impossible_prior
 from puforest._model import Forest
 from puforest._out_of_bag import out_of_bag_risk
@@ -32,13 +32,12 @@ from puforest.risk import RISKS
 from puforest.scenario import SCENARIOS
 
 
-class PUClassifier(ClassifierMixin, BaseEstimator):
+class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
     """Base of all estimators. A single tree is a forest of one."""
 
     # How thresholds are proposed; set by each class.
     _thresholds: _core.Thresholds
 
-    _record: FitRecord
     _forest: Forest
 
     prior: float | None
@@ -369,14 +368,6 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
 
     # Attributes of the fit, all of which are in the record
 
-    def _recorded(self, attribute: str) -> FitRecord:
-        record = self.__dict__.get("_record")
-        if record is None:
-            raise AttributeError(
-                f"{type(self).__name__} has no attribute {attribute!r} before it is fitted"
-            )
-        return cast(FitRecord, record)
-
     @property
     def classes_(self) -> NDArray[Any]:
         """Values of ``y``; the second one is the positive class."""
@@ -444,9 +435,6 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         return self._forest.infinite_reductions(self._record.risk, self._record.loss)
 
     # scikit-learn's protocol
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_record" in self.__dict__
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -7,7 +7,7 @@ model files read the settings of the fit from here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,10 @@ from puforest._masses import GroupMasses
 from puforest._schema import FeatureSchema
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from puforest.prior import PriorEstimate
 
+
+RecordT = TypeVar("RecordT")
 
 # Parameters of forests that decide which rows each tree is grown on.
 SAMPLING = ("bootstrap", "max_labeled", "max_unlabeled")
@@ -132,3 +132,20 @@ class FitRecord:
             for r in (self, new)
         ]
         return sampling[0] == sampling[1]
+
+
+class RecordedFitMixin(Generic[RecordT]):
+    """Estimators whose fitted attributes are those of a record, `_record`."""
+
+    _record: RecordT
+
+    def _recorded(self, attribute: str) -> RecordT:
+        """Return the record; `attribute` is the name that an error mentions."""
+        if "_record" not in self.__dict__:
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {attribute!r} before it is fitted"
+            )
+        return self._record
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_record" in self.__dict__

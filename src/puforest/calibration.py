@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
+from puforest._fit_record import RecordedFitMixin
 from puforest._model_methods import ModelMethodsMixin
 from puforest._out_of_bag import out_of_bag_sample
 from puforest._sample import PUSample, pu_sample
@@ -123,7 +124,13 @@ class CalibrationRecord:
     scenario: str
 
 
-class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class PUCalibratedClassifier(
+    ModelMethodsMixin,
+    RecordedFitMixin[CalibrationRecord],
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    BaseEstimator,
+):
     """Calibrated probabilities of the positive class, from labeled and unlabeled rows.
 
     With PU labels, scikit-learn's ``CalibratedClassifierCV`` predicts the probability of being
@@ -348,14 +355,6 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
 
     # Attributes of the fit
 
-    def _recorded(self, attribute: str) -> CalibrationRecord:
-        record = self.__dict__.get("_record")
-        if record is None:
-            raise AttributeError(
-                f"PUCalibratedClassifier has no attribute {attribute!r} before it is fitted"
-            )
-        return cast(CalibrationRecord, record)
-
     @property
     def estimator_(self) -> Any:
         """Fitted estimator."""
@@ -390,9 +389,6 @@ class PUCalibratedClassifier(ModelMethodsMixin, ClassifierMixin, MetaEstimatorMi
     def feature_names_in_(self) -> NDArray[Any]:
         """Names of the features."""
         return cast(NDArray[Any], self._recorded("feature_names_in_").estimator.feature_names_in_)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_record" in self.__dict__
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
