@@ -143,7 +143,7 @@ def test_unknown_true_classes_are_refused(cli, cli_folder, tmp_path, blobs):
         with_truth([gap if i % 2 else str(c) for i, c in enumerate(truth)])
         said = cli(*evaluate)
         assert said.code == 1
-        assert f"the column holds {gap or 'missing values'} for some rows" in said.err
+        assert f"the column holds {gap or 'missing values'}. True classes must be" in said.err
     # In case-control data, the truth of the labeled rows is not needed.
     with_truth(["" if known else str(c) for known, c in zip(labeled, truth, strict=True)])
     assert cli(*evaluate).code == 1

@@ -138,8 +138,8 @@ def true_classes(name: str, column: Any) -> NDArray[np.int64]:
     unknown = {value for value in values if value.lower() not in YES | NO}
     if unknown:
         raise ValueError(
-            f"--truth {name}: the column holds {_some(unknown)} for some rows. True classes must "
-            "be 1 and 0, true and false, or yes and no: remove rows whose class is unknown"
+            f"--truth {name}: the column holds {_some(unknown)}. True classes must be 1 and 0, "
+            "true and false, or yes and no: recode them, and remove rows whose class is unknown"
         )
     return np.array([value.lower() in YES for value in values], dtype=np.int64)[codes]
 

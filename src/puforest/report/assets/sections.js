@@ -162,7 +162,7 @@ function showScores({ histogram: h, prior }, body) {
 function showReliability({ reliability: r, model }, body) {
   const bins = r.predicted.length, off = r.predicted.filter((p, i) => p < r.low[i] || p > r.high[i]).length;
   const word = off === 0
-    ? `In all ${bins} bins, the mean score is within the interval of the fraction of positives: on these rows, scores can be interpreted as probabilities.`
+    ? `In all ${bins} bins, the mean score is within the interval of the fraction of positives: no miscalibration was detected. If the intervals are wide, there may still be some.`
     : `In ${off} of ${bins} bins, the mean score is outside the interval of the fraction of positives: use scores for ranking only, or calibrate them with PUCalibratedClassifier.`;
   body.append(el("p", { text: `${word} The calibration error is ${fixed(r.error)}.` }));
   if (model.hard_votes) body.append(el("p", { class: "small", text: "Scores of this model are fractions of tree votes (voting=\"hard\"), which tend to be more extreme than probabilities." }));
