@@ -19,7 +19,7 @@ demo: $(VENV)/installed
 test: lint test-core test-python
 
 test-python: $(VENV)/installed-dev
-	$(PYTEST) --cov --cov-report=term
+	$(PYTEST)
 
 # The C++ tests, built normally, with AddressSanitizer and UBSan, and with ThreadSanitizer.
 test-core: build/core/plain/passed build/core/address,undefined/passed build/core/thread/passed
