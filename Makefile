@@ -29,7 +29,7 @@ build/core/%/passed: $(CPP) CMakeLists.txt $(VENV)/tools
 	$(BIN)/cmake -G Ninja -S . -B $(@D) -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
 	  -DPUFOREST_PYTHON=OFF -DPUFOREST_TESTS=ON -DPUFOREST_SANITIZE=$(filter-out plain,$*) \
 	  > $(@D)/log || { cat $(@D)/log; exit 1; }
-	$(BIN)/cmake --build $(@D) > $(@D)/log || { cat $(@D)/log; exit 1; }
+	MAKEFLAGS= $(BIN)/cmake --build $(@D) > $(@D)/log || { cat $(@D)/log; exit 1; }
 	$(@D)/core_tests
 	touch $@
 
