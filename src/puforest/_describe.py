@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from puforest._fit_record import FitRecord
-from puforest._printable import printable
+from puforest._text import printable
 from puforest._unwrap import fit_record, fitted_trees
 from puforest.scenario import DESCRIPTIONS
 

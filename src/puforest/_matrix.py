@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
 from puforest import _validation as check
+from puforest._text import reads_as_number
 
 # Types that the core reads, and the number of cells up to which scikit-learn's checks dominate.
 REAL_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
@@ -96,7 +97,7 @@ def refuse_unreadable(X: check.MatrixLike, name: str) -> None:
 def _refuse_text(X: check.MatrixLike, name: str) -> None:
     """Refuse text and categories, naming the first column that has them."""
     for place, values in _columns_of_objects(X, name):
-        text = next((v for v in values if isinstance(v, str) and not _is_number(v)), None)
+        text = next((v for v in values if isinstance(v, str) and not reads_as_number(v)), None)
         if text is not None:
             raise ValueError(
                 f"{place} has text or categories, such as {text[:40]!r}: encode the column as "
@@ -124,14 +125,6 @@ def _is_numeric(dtype: Any) -> bool:
     return getattr(dtype, "kind", None) in set("biufc") or bool(
         of_polars is not None and of_polars()
     )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _dates(X: check.MatrixLike, name: str) -> tuple[str, Any] | None:

@@ -63,13 +63,10 @@ def train_params(
 
 def _sampling(given: dict[str, Any], rows: TrainingRows) -> _core.Sampling:
     replace = check.boolean("bootstrap", given["bootstrap"])
-    sizes = {}
-    for name, n, group in (
-        ("max_labeled", rows.n_labeled, "labeled rows"),
-        ("max_unlabeled", rows.n_unlabeled, "unlabeled rows"),
-    ):
-        sizes[name] = check.number_of(name, given[name], n, group)
-    labeled, unlabeled = sizes.values()
+    labeled, unlabeled = (
+        check.number_of(f"max_{group}", given[f"max_{group}"], n, f"{group} rows")
+        for group, n in (("labeled", rows.n_labeled), ("unlabeled", rows.n_unlabeled))
+    )
     all_rows = given["max_labeled"] is None and given["max_unlabeled"] is None
     together = replace and all_rows and given["scenario"] == "single-training-set"
     held_out = replace or labeled < rows.n_labeled or unlabeled < rows.n_unlabeled

@@ -12,7 +12,7 @@ from typing import Any
 
 from puforest._cleanup import cleanup_if_stopped
 from puforest._optional_imports import optional_import
-from puforest._printable import printable
+from puforest._text import printable
 
 # Maximum characters of a message and of a table cell: names and cells of files may have millions.
 LONGEST, LONGEST_CELL = 1000, 200

@@ -11,7 +11,7 @@ import numpy as np
 from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._model import LEAF
-from puforest._printable import printable
+from puforest._text import printable
 from puforest.export._trees import single_tree
 from puforest.risk import posterior
 

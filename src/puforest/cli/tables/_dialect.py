@@ -75,12 +75,3 @@ def find_delimiter(head: str) -> str:
     if len(found) > 1:
         found.pop(" ", None)
     return max(found, key=lambda delimiter: found[delimiter], default=",")
-
-
-def is_number(text: str) -> bool:
-    """Tell whether Python reads a text as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -12,8 +12,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from puforest._text import reads_as_number
 from puforest.cli.tables._arrow import arrow, decompressed, naming
-from puforest.cli.tables._dialect import DELIMITERS, TextOptions, find_delimiter, is_number
+from puforest.cli.tables._dialect import DELIMITERS, TextOptions, find_delimiter
 from puforest.cli.tables._names import Names
 from puforest.cli.tables._numbers import text_as_numbers
 from puforest.cli.tables._source import Batch, Source, batch_of, sliced
@@ -59,7 +60,7 @@ class TextSource(Source):
         names, self._skipped = self._header()
         self.names = Names(names)
         self._block = min(max(BLOCK, CELL * len(names)), LARGEST_BLOCK)
-        if options.header and len(self.names) and all(map(is_number, self.names)):
+        if options.header and len(self.names) and all(map(reads_as_number, self.names)):
             raise ValueError(
                 f"{path}: the first line holds numbers such as {self.names[0]}, not column names: "
                 "add a header line, or use --no-header"
