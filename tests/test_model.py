@@ -249,7 +249,7 @@ def test_model_is_immutable_and_versioned(forest):
 
 def test_bytes_per_node(forest):
     f = forest._forest
-    assert sum(array.nbytes for array in f._nodes().values()) == 40 * len(f.feature)
+    assert sum(array.nbytes for array in f._nodes().values()) == 45 * len(f.feature)
 
 
 def test_node_fields_describe_the_arrays(forest):
