@@ -273,7 +273,7 @@ def test_invalid_node_fields_are_rejected(name, forest):
     f = forest._forest
     for wrong in (np.zeros(3, dtype=np.int8), np.zeros((3, 2)), None):
         with pytest.raises(TypeError, match=f"{name} is not a contiguous array of"):
-            Forest(n_features=6, offset=f.offset, **f._nodes() | {name: wrong})
+            Forest(n_features=6, **f._arrays() | {name: wrong})
     others = {other: array for other, array in f._nodes().items() if other != name}
     with pytest.raises(TypeError, match=f"{name} is not a contiguous array of"):
         Forest(n_features=6, offset=f.offset, **others)
