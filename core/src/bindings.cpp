@@ -168,11 +168,6 @@ NodeArrays node_arrays(const Arrays& arrays) {
     return nodes;
 }
 
-template <class Real>
-SparseMatrix<Real> view(const SparseRows<Real>& x) {
-    return x.view();
-}
-
 template <class Table>
 Arrays train_forest(const Table& x, const TrainingRows& rows, const TrainParams& params,
                     const Progress& progress) {
