@@ -276,7 +276,7 @@ def test_invalid_node_fields_are_rejected(name, forest):
             Forest(n_features=6, **f._arrays() | {name: wrong})
     others = {other: array for other, array in f._nodes().items() if other != name}
     with pytest.raises(TypeError, match=f"{name} is not a contiguous array of"):
-        Forest(n_features=6, offset=f.offset, **others)
+        Forest(n_features=6, offset=f.offset, categories=f.categories, **others)
 
 
 def test_core_rejects_invalid_shapes(forest, blobs):
