@@ -134,6 +134,7 @@ TEST(memory_any_allocation_of_a_prediction_may_fail) {
     const auto trees = fit(data, params);
     const Forest forest(trees);
     const auto features = static_cast<std::uint32_t>(data.cols);
+    const Sparse<double> sparse(data.matrix());
     const auto predict = [&](unsigned n_threads) {
         // Loading a model creates a predictor from its arrays.
         const Predictor<double> predictor = forest.predictor(features);
@@ -141,7 +142,7 @@ TEST(memory_any_allocation_of_a_prediction_may_fail) {
         std::vector<double> held_out(data.rows());
         std::vector<std::int32_t> leaves(data.rows() * trees.size());
         predictor.mean(data.matrix(), mean.data(), n_threads, Poll{});
-        predictor.leaves(data.matrix(), leaves.data(), n_threads, Poll{});
+        predictor.leaves(sparse.matrix(), leaves.data(), n_threads, Poll{});
         params.n_threads = n_threads;
         predictor.mean_held_out(data.matrix(), data.order, data.n_labeled, params, held_out.data(),
                                 Poll{});
