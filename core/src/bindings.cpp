@@ -168,8 +168,8 @@ NodeArrays node_arrays(const Arrays& arrays) {
     return nodes;
 }
 
-template <class Real>
-Arrays train_forest(const In2<Real>& x, const TrainingRows& rows, const TrainParams& params,
+template <class Table>
+Arrays train_forest(const Table& x, const TrainingRows& rows, const TrainParams& params,
                     const Progress& progress) {
     std::vector<Tree> trees;
     {
@@ -263,9 +263,12 @@ void bind_for(nb::module_& m, const char* sparse_name, const char* predictor_nam
     nb::class_<SparseRows<Real>>(m, sparse_name, "Sparse matrix by rows (CSR, sorted indices).")
         .def(nb::init<In<Real>, In<std::int32_t>, In<std::int64_t>, std::size_t>(), "data"_a,
              "indices"_a, "indptr"_a, "n_columns"_a);
-    m.def("train", &train_forest<Real>, "x"_a.noconvert(), "rows"_a, "params"_a,
-          "progress"_a = nb::none(),
-          "Grow trees on the given rows of x and return the arrays of the forest.");
+    const char* const train_doc =
+        "Grow trees on the given rows of x and return the arrays of the forest.";
+    m.def("train", &train_forest<In2<Real>>, "x"_a.noconvert(), "rows"_a, "params"_a,
+          "progress"_a = nb::none(), train_doc);
+    m.def("train", &train_forest<SparseRows<Real>>, "x"_a, "rows"_a, "params"_a,
+          "progress"_a = nb::none(), train_doc);
     nb::class_<Predictor<Real>> predictor(m, predictor_name);
     predictor.def(
         "__init__",
