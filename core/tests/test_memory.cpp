@@ -61,7 +61,7 @@ TEST(memory_arena_survives_a_failed_allocation) {
 
 TEST(memory_pool_takes_sets_back_without_allocating) {
     const Data<> data = random_data(1);
-    const Columns columns = encode(data.matrix(), data.order, data.n_labeled, 1, Poll{});
+    const Columns columns = encode(data.matrix(), {data.order, data.n_labeled}, {}, 1, Poll{});
     WorksetPool pool(columns, {}, true, 2);
     Worksets first = pool.take();
     Worksets second = pool.take();
@@ -75,7 +75,7 @@ TEST(memory_pool_takes_sets_back_without_allocating) {
 
 TEST(memory_workset_copies_again_after_a_failed_copy) {
     const Data<> data = random_data(2, {200, 3000, 6, 0});
-    const Columns columns = encode(data.matrix(), data.order, data.n_labeled, 1, Poll{});
+    const Columns columns = encode(data.matrix(), {data.order, data.n_labeled}, {}, 1, Poll{});
     const Workset all(columns, {}, true);
     const auto some_rows = [](std::size_t n) {
         std::vector<Row> rows(n);
