@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from puforest._categorical import FROM_DTYPE
 from puforest.io._fields import Fields, ensure, is_integer, short_repr
 from puforest.io._trees import MOST_FEATURES
-
-FROM_DTYPE = "from_dtype"
 
 
 def stored_categorical(value: Any) -> Any:
