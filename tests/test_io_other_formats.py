@@ -6,8 +6,8 @@ import joblib
 import numpy as np
 import pytest
 import skops.io
-from numpy.testing import assert_array_equal
 from mixed_forests import SCHEMA, mixed_model, mixed_rows, walked
+from numpy.testing import assert_array_equal
 from saved_models import ESTIMATORS, assert_same, small, through_file
 
 from puforest import PUDecisionTreeClassifier, PURandomForestClassifier

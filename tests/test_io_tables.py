@@ -12,6 +12,7 @@ from saved_models import small, through_file
 
 from puforest import PUDecisionTreeClassifier
 from puforest._kinds import ColumnKind
+from puforest._schema import FeatureSchema
 from puforest.io._columns import restored_columns, stored_columns
 from puforest.io._container import write
 from puforest.io._parameters import checked, json_value
@@ -63,7 +64,7 @@ def test_columns_of_plain_numbers_are_not_listed(blobs):
 )
 def test_labels_keep_their_values_and_types(labels):
     columns = {3: ColumnKind("category", labels)}
-    restored = restored_columns(stored_columns(columns), 4)
+    restored = restored_columns(stored_columns(FeatureSchema(4, None, columns)), 4)
     assert restored == columns
     assert [type(label) for label in restored[3].categories] == [type(label) for label in labels]
 

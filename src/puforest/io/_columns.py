@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest._kinds import BOOLEAN, DATETIME, DURATION, KINDS, MAX_CATEGORIES, ColumnKind, Label
+from puforest._schema import FeatureSchema
 from puforest.io._container import parse
 from puforest.io._fields import Fields, ensure, short_repr
 
@@ -25,13 +25,18 @@ WITHOUT_LABELS = {column.kind: column for column in (BOOLEAN, DATETIME, DURATION
 Arrays = dict[str, NDArray[Any]]
 
 
-def stored_columns(columns: Mapping[int, ColumnKind]) -> Arrays:
+def stored_columns(schema: FeatureSchema) -> Arrays:
     """Return the kinds of all columns but plain numbers as an array; none if there are none."""
-    if not columns:
+    entries = column_entries(schema)
+    if not entries:
         return {}
-    entries = [_entry(feature, columns[feature]) for feature in sorted(columns)]
     text = json.dumps(entries, allow_nan=False, separators=(",", ":"))
     return {ARRAY: np.frombuffer(text.encode(), dtype=np.uint8)}
+
+
+def column_entries(schema: FeatureSchema) -> list[dict[str, Any]]:
+    """Return the kinds of all columns but plain numbers, with labels of categories, for JSON."""
+    return [_entry(feature, schema.columns[feature]) for feature in sorted(schema.columns)]
 
 
 def _entry(feature: int, column: ColumnKind) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def stored_model(model: Any, arrays: Arrays) -> dict[str, Any]:
     arrays |= {name: getattr(model._forest, name) for name in ARRAYS}
     if record.schema.names is not None:
         arrays |= stored_names(model.feature_names_in_)
-    arrays |= stored_columns(record.schema.columns)
+    arrays |= stored_columns(record.schema)
     return {
         "class": type(model).__name__,
         "parameters": stored_parameters(model.get_params(deep=False)),
