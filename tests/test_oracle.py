@@ -12,8 +12,8 @@ from puforest import (
     PUExtraTreeClassifier,
     PUExtraTreesClassifier,
     PURandomForestClassifier,
-    _core,
 )
+from puforest import _core
 from puforest._masses import group_masses
 from puforest._model import Forest
 from puforest._training import set_masses, train_params

@@ -148,7 +148,7 @@ def test_invalid_matrices():
         model.fit(sp.csr_array(np.where(DENSE == 3, np.inf, DENSE)), Y)
     with pytest.raises(ValueError, match="Complex data not supported"):
         model.fit(sp.csr_array(DENSE * 1j), Y)
-    with pytest.raises(ValueError, match="X has 29 features, but PUDecisionTree.* is expecting 30"):
+    with pytest.raises(ValueError, match=r"X has 29 features, but PU.* is expecting 30"):
         model.fit(sp.csr_array(DENSE), Y).predict(sp.csr_array(DENSE[:, 1:]))
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
         model.fit(sp.csr_array((0, 30)), [])
