@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
 from puforest._base import PUClassifier
-from puforest._unwrap import without_names
+from puforest._unwrap import require_unwrapped, without_names
 
 Array = NDArray[np.float64]
 
@@ -112,7 +112,8 @@ def importances(
     Parameters
     ----------
     forest : estimator
-        Fitted puforest forest or tree.
+        Fitted puforest forest or tree, calibrated or not, or a pipeline that ends in one. In a
+        pipeline, the features are those that its transformers produce and name.
     normalized : bool, default=False
         Whether to divide the risk reduction of each split by the mass of its node, so that splits
         deep in a tree count as much as those near its root.
@@ -141,16 +142,15 @@ def importances(
     >>> load_mushrooms().feature_names[int(name[1:])]
     'odor=n'
     """
-    model = require_forest("forest", forest)
-    check_is_fitted(model)
+    found = require_unwrapped("forest", forest)
     check.boolean("normalized", normalized)
-    grown, trees = model._record, model._forest
+    grown, trees = found.trees._record, found.trees._forest
     chosen = np.arange(trees.n_features)
     if top is not None:
         mean = trees.importances(grown.risk, grown.loss, normalized=normalized)
         chosen = np.argsort(-mean, kind="stable")[: check.integer("top", top, 1)]
     values = trees.importances_by_tree(grown.risk, grown.loss, chosen, normalized=normalized)
-    names = check.feature_names(model)
+    names = found.feature_names()
     kind = "normalized risk reduction by tree" if normalized else "risk reduction by tree"
     return FeatureImportances(values, [names[i] for i in chosen], kind)
 
