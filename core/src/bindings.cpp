@@ -45,6 +45,49 @@ std::span<const T> view(const In<T>& array) {
     return {array.data(), array.shape(0)};
 }
 
+// A sparse matrix by rows that keeps its arrays alive.
+template <class Real>
+class SparseRows {
+public:
+    // Throws std::invalid_argument unless the indices of each row ascend and are within bounds.
+    SparseRows(In<Real> data, In<std::int32_t> indices, In<std::int64_t> indptr,
+               std::size_t n_columns)
+        : data_(std::move(data)),
+          indices_(std::move(indices)),
+          indptr_(std::move(indptr)),
+          n_columns_(n_columns) {
+        if (data_.shape(0) != indices_.shape(0) || indptr_.shape(0) == 0) {
+            throw std::invalid_argument("the arrays of a sparse matrix do not match");
+        }
+        check_rows(view(), data_.shape(0));
+    }
+
+    SparseMatrix<Real> view() const {
+        return {data_.data(), indices_.data(), indptr_.data(), indptr_.shape(0) - 1, n_columns_};
+    }
+
+private:
+    static void check_rows(const SparseMatrix<Real>& x, std::size_t n_values) {
+        bool valid = x.begin[0] == 0 && x.begin[x.rows] == static_cast<std::int64_t>(n_values);
+        for (std::size_t i = 0; i < x.rows && valid; ++i) {
+            valid = x.begin[i] <= x.begin[i + 1] &&
+                    x.begin[i + 1] <= static_cast<std::int64_t>(n_values);
+            std::int64_t last = -1;
+            for (std::int64_t k = x.begin[i]; valid && k < x.begin[i + 1]; ++k) {
+                valid = x.column[k] > last;
+                last = x.column[k];
+            }
+            valid = valid && last < static_cast<std::int64_t>(x.cols);
+        }
+        if (!valid) throw std::invalid_argument("the indices of a sparse matrix are not canonical");
+    }
+
+    In<Real> data_;
+    In<std::int32_t> indices_;
+    In<std::int64_t> indptr_;
+    std::size_t n_columns_;
+};
+
 // A NumPy array that owns its values.
 template <class T>
 Out<T> own(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
@@ -134,8 +177,14 @@ Arrays train_forest(const In2<Real>& x, const TrainingRows& rows, const TrainPar
     for (const Tree& tree : trees) offset.push_back(offset.back() + tree.size());
     const auto n_nodes = static_cast<std::size_t>(offset.back());
     const std::size_t n_offsets = offset.size();
+    std::vector<CategoryId> categories;
+    for (const Tree& tree : trees) {
+        categories.insert(categories.end(), tree.categories.begin(), tree.categories.end());
+    }
+    const std::size_t n_listed = categories.size();
     Arrays result;
     result["offset"] = own(std::move(offset), {n_offsets});
+    result["categories"] = own(std::move(categories), {n_listed});
     for_each_node_field([&]<class T>(const NodeField<T>& field, auto get) {
         std::vector<T> all;
         all.reserve(n_nodes);
@@ -189,20 +238,24 @@ Out<double> predict_held_out(const Predictor<Real>& self, const In2<Real>& x,
 }
 
 template <class Real>
-void bind_for(nb::module_& m, const char* predictor_name) {
+void bind_for(nb::module_& m, const char* sparse_name, const char* predictor_name) {
+    nb::class_<SparseRows<Real>>(m, sparse_name, "Sparse matrix by rows (CSR, sorted indices).")
+        .def(nb::init<In<Real>, In<std::int32_t>, In<std::int64_t>, std::size_t>(), "data"_a,
+             "indices"_a, "indptr"_a, "n_columns"_a);
     m.def("train", &train_forest<Real>, "x"_a.noconvert(), "rows"_a, "params"_a,
           "progress"_a = nb::none(),
           "Grow trees on the given rows of x and return the arrays of the forest.");
     nb::class_<Predictor<Real>>(m, predictor_name)
         .def(
             "__init__",
-            [](Predictor<Real>* self, const In<std::int64_t>& offset, const NodeArrays& nodes,
-               const In<double>& value, std::uint32_t n_features) {
-                ForestArrays forest{{}, view(offset), view(value)};
+            [](Predictor<Real>* self, const In<std::int64_t>& offset,
+               const In<CategoryId>& categories, const NodeArrays& nodes, const In<double>& value,
+               std::uint32_t n_features) {
+                ForestArrays forest{{}, view(offset), view(categories), view(value)};
                 for_each_node_field([&](const auto&, auto get) { get(forest) = view(get(nodes)); });
                 new (self) Predictor<Real>(forest, n_features);
             },
-            "offset"_a, "nodes"_a, "value"_a, "n_features"_a)
+            "offset"_a, "categories"_a, "nodes"_a, "value"_a, "n_features"_a)
         .def("mean", &predict_mean<Real>, "x"_a.noconvert(), "n_threads"_a,
              "Mean leaf value over the trees, for each row.")
         .def("leaves", &predict_leaves<Real>, "x"_a.noconvert(), "n_threads"_a,
@@ -258,7 +311,10 @@ NB_MODULE(_core, m) {
         .def_rw("seed", &TrainParams::seed)
         .def_rw("first_tree", &TrainParams::first_tree)
         .def_rw("n_trees", &TrainParams::n_trees)
-        .def_rw("n_threads", &TrainParams::n_threads);
+        .def_rw("n_threads", &TrainParams::n_threads)
+        .def_rw("categorical_features", &TrainParams::categorical_features)
+        .def_rw("increasing_features", &TrainParams::increasing_features)
+        .def_rw("decreasing_features", &TrainParams::decreasing_features);
     nb::class_<TrainingRows>(m, "TrainingRows")
         .def(nb::init<In<Row>, std::uint32_t, std::optional<In<double>>,
                       std::optional<In<double>>>(),
@@ -282,8 +338,8 @@ NB_MODULE(_core, m) {
             field.name, [get](const NodeArrays& self) { return get(self); }, field.meaning);
     });
 
-    bind_for<float>(m, "Predictor32");
-    bind_for<double>(m, "Predictor64");
+    bind_for<float>(m, "SparseMatrix32", "Predictor32");
+    bind_for<double>(m, "SparseMatrix64", "Predictor64");
     m.def(
         "instruction_set", [] { return kernels().instruction_set; },
         "Instruction set that fits use on this machine.");

@@ -170,7 +170,7 @@ private:
         const Stats right_total = weigh(right, node.set);
         const NodeId left_id = append(left_total);
         const NodeId right_id = append(right_total);
-        tree_.splits.push_back({node.id, split.feature, split.threshold});
+        tree_.splits.push_back({node.id, split.feature, 0, 0, split.threshold});
         // The right child waits on the stack while the left one grows.
         open({right, right_total, node.features, derive(node.key, kRight), node.depth + 1, right_id,
               node.set});

@@ -15,8 +15,9 @@ namespace puforest {
 
 // The arrays of a fitted forest, over the nodes of all trees.
 struct ForestArrays : NodeSpans {
-    std::span<const std::int64_t> offset;  // tree t has the nodes [offset[t], offset[t + 1])
-    std::span<const double> value;         // prediction of each node as a leaf, in [0, 1]
+    std::span<const std::int64_t> offset;    // tree t has the nodes [offset[t], offset[t + 1])
+    std::span<const CategoryId> categories;  // lists of the nodes, one after another
+    std::span<const double> value;           // prediction of each node as a leaf, in [0, 1]
 };
 
 // A forest packed for rows of floats or doubles: 8 bytes per node for floats, unless trees or rows
