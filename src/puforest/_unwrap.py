@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
+from puforest._encoded import EncodedTable
 from puforest._fit_record import FitRecord, RecordedFitMixin
 
 
@@ -75,9 +76,13 @@ class Unwrapped:
             X = transformer.transform(X)
         return X
 
-    def rows(self, X: check.MatrixLike) -> Any:
-        """Apply the transformers, and check and encode the result as the trees do."""
-        return self.trees._validated(self.transform(X))
+    def rows(self, X: check.MatrixLike, unknown: dict[int, int] | None = None) -> EncodedTable:
+        """Apply the transformers, and check and encode the result as the trees do.
+
+        The numbers of unknown categories are added to `unknown`, by feature.
+        """
+        schema, name = self.trees._record.schema, type(self.trees).__name__
+        return schema.table(self.transform(X), estimator=name, unknown=unknown)
 
     def feature_names(self, X: check.MatrixLike = None) -> list[str]:
         """Return the names of the features of the trees, from the fit, X or the transformers."""
@@ -183,10 +188,3 @@ def with_prior_given(estimator: Any, prior: float) -> Any:
         if name.rpartition("__")[2] == "prior" and value is None
     }
     return estimator.set_params(**unknown)
-
-
-def without_names(trees: Any) -> Any:
-    """Return a view of a fitted tree or forest that takes arrays without feature names."""
-    view = copy.copy(trees)
-    view._record = replace(trees._record, schema=replace(trees._record.schema, names=None))
-    return view

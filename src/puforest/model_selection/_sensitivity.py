@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._sample import PUSample, pu_sample
-from puforest._unwrap import uncalibrated, without_names
+from puforest._unwrap import uncalibrated
 from puforest._warnings import warn
 from puforest.metrics.classification import accuracy, f1, precision
 
@@ -134,7 +134,6 @@ def prior_sensitivity(
     grid = _grid(trees, priors, sample)
     _warn_if_pure(trees)
     rows = found.rows(X)
-    trees = without_names(trees)
     decisions = np.stack([trees.with_prior(p).decision_function(rows) for p in grid.tolist()])
     positive = decisions > 0
     if sample is None:

@@ -86,7 +86,7 @@ function showChooser({ thresholds: at, rows }, body) {
 
 // Trees
 
-function showTrees({ trees: t }, body) {
+function showTrees({ trees: t, columns }, body) {
   const chooser = el("input", { type: "number", id: "tree-number", min: 1, max: t.trees.length, step: 1, value: 1 });
   const open = el("button", { type: "button", id: "open-tree", text: "Expand two levels" });
   const close = el("button", { type: "button", id: "close-tree", text: "Collapse all" });
@@ -97,20 +97,23 @@ function showTrees({ trees: t }, body) {
     facts, place,
     el("p", { class: "small" },
       t.trees.length < t.n_trees ? `To keep the file small, it contains ${t.trees.length} of ${count(t.n_trees)} trees. ` : "",
-      "Mass is the estimated fraction of the population in a node. Row counts refer to the training rows of the tree."));
+      "Mass is the estimated fraction of the population in a node. Row counts refer to the training rows of the tree.",
+      columns.kinds.category > 0 ? " Categories that are unknown, or did not occur at a node, take the branch of missing values." : ""));
 
+  const hasMissing = new Set(t.missing);
   const brief = (value) => short(Number(value.toPrecision(3)));
   function facet(tree, i, edge) {
     const mix = el("i");
     mix.style.width = `${100 * (tree.posterior[i] ?? 0)}%`;
     const inner = tree.feature[i] >= 0;
-    const question = inner ? `${t.names[tree.feature[i]]} ≤ ${short(tree.threshold[i])}?` : tree.w_p[i] * 2 > tree.w_u[i] ? "predicts positive" : "predicts negative";
+    const question = inner ? `${t.names[tree.feature[i]]} ${tree.split[i]}?` : tree.w_p[i] * 2 > tree.w_u[i] ? "predicts positive" : "predicts negative";
+    const missing = hasMissing.has(tree.feature[i]) ? ` · missing values: ${tree.missing_left[i] ? "yes" : "no"}` : "";
     const cut = inner && tree.left[i] < 0 ? ", children not included" : "";
     return el("span", { class: "node" },
       edge ? el("span", { class: "edge", text: edge }) : null,
       el("span", { class: "mix", role: "img", "aria-label": `${percent(tree.posterior[i])} positive` }, mix),
       el("span", { class: "q", title: question, text: question }),
-      el("span", { class: "facts", text: `${percent(tree.posterior[i])} positive · mass ${brief(tree.w_u[i])}, positive ${brief(tree.w_p[i])} · ${count(tree.labeled[i])} labeled, ${count(tree.unlabeled[i])} unlabeled${cut}` }));
+      el("span", { class: "facts", text: `${percent(tree.posterior[i])} positive · mass ${brief(tree.w_u[i])}, positive ${brief(tree.w_p[i])} · ${count(tree.labeled[i])} labeled, ${count(tree.unlabeled[i])} unlabeled${missing}${cut}` }));
   }
   function node(tree, i, edge) {
     const left = tree.left[i];
