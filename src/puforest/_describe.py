@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from puforest._fit_record import FitRecord, RecordedFitMixin
+from puforest._monotone import monotone_features
+from puforest._schema import FeatureSchema
 from puforest._text import printable
 from puforest._unwrap import Unwrapped, fit_record, parameter_layers, unwrapped
 from puforest.scenario import DESCRIPTIONS
 
 N_FEATURES = 5  # in the list of the most important ones
+N_CATEGORICAL = 10  # in the lists of categorical and constrained ones
+
+# Kinds of columns other than numbers, in words.
+KIND_NAMES = {
+    "category": "categorical",
+    "boolean": "boolean",
+    "datetime": "date",
+    "duration": "duration",
+}
 
 RISKS = {
     "nnpu": "nnPU (non-negative PU risk)",
@@ -127,6 +139,7 @@ def _about_trees(found: Unwrapped) -> list[tuple[str, str]]:
             f"{record.n_labeled:,} {groups[0]} and {record.n_unlabeled:,} {groups[1]} rows, "
             f"{forest.n_features:,} features",
         ),
+        *_about_columns(found),
         ("risk", f"{RISKS[record.risk]}, {record.loss} loss"),
         ("prior", _prior(record)),
         (
@@ -141,6 +154,42 @@ def _about_trees(found: Unwrapped) -> list[tuple[str, str]]:
     if record.out_of_bag is not None:
         about.append(("out-of-bag risk", f"{record.out_of_bag.risk:.4g} (estimated error rate)"))
     return about
+
+
+def _about_columns(found: Unwrapped) -> list[tuple[str, str]]:
+    """Describe the columns that are not plain numbers, and monotone constraints."""
+    record, names = found.trees._record, found.feature_names()
+    schema: FeatureSchema = record.schema
+    about = []
+    if schema.columns:
+        kinds = Counter(kind.kind for kind in schema.columns.values())
+        n_numbers = schema.n_features - kinds.total()
+        parts = [f"{n_numbers:,} {_plural(n_numbers, 'number')}"] if n_numbers else []
+        parts += [
+            f"{kinds[kind]:,} {_plural(kinds[kind], word)}"
+            for kind, word in KIND_NAMES.items()
+            if kinds[kind]
+        ]
+        about.append(("column kinds", ", ".join(parts)))
+    if schema.categorical:
+        listed = [
+            f"{printable(names[j])} ({len(schema.categories(j) or ()):,})"
+            for j in schema.categorical[:N_CATEGORICAL]
+        ]
+        more = len(schema.categorical) - len(listed)
+        about.append(("categories", ", ".join([*listed, f"and {more:,} more"] if more else listed)))
+    increasing, decreasing = monotone_features(record.parameters["monotonic_cst"], schema)
+    signs = [f"{printable(names[j])} increasing" for j in increasing]
+    signs += [f"{printable(names[j])} decreasing" for j in decreasing]
+    if signs:
+        more = len(signs) - N_CATEGORICAL
+        signs = [*signs[:N_CATEGORICAL], f"and {more:,} more"] if more > 0 else signs
+        about.append(("monotone in", ", ".join(signs)))
+    return about
+
+
+def _plural(n: int, word: str) -> str:
+    return word if n == 1 or word == "categorical" else f"{word}s"
 
 
 def _prior(record: FitRecord) -> str:

@@ -16,8 +16,9 @@ from sklearn.utils.validation import check_consistent_length
 from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._monotone import monotone_features
+from puforest._rows import take_rows
 from puforest._schema import FeatureSchema
-from puforest._table_parts import take_columns, take_rows
+from puforest._table_columns import sliceable, take_columns
 from puforest.inspection._importances import importances, scoring_name
 
 ORDERS = ("risk-reduction", "normalized")
@@ -158,6 +159,7 @@ def feature_selection_curve(
     True
     """
     model = _require_forest(estimator)
+    X, X_test = sliceable(X), sliceable(X_test)
     schema, encoded = FeatureSchema.of_table(X, categorical_features=model.categorical_features)
     labels = check.label_vector(y)
     check_consistent_length(encoded, labels)
@@ -254,7 +256,7 @@ def _parameters_for(
 
 def _require_alike(schema: FeatureSchema, y: NDArray[Any], X_test: Any, y_test: Any) -> None:
     """Refuse test rows whose features or classes differ from those of the training rows."""
-    n_rows, n_features = np.shape(X_test)
+    n_rows, n_features = X_test.shape
     if n_rows != len(y_test):
         raise ValueError(f"X_test has {n_rows} rows, but y_test has {len(y_test)}")
     if n_features != schema.n_features:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from puforest import _validation as check
 from puforest._encoded import EncodedTable
+from puforest._rows import take_rows
 from puforest._schema import FeatureSchema
-from puforest._table_parts import column_of, take_columns, take_rows, with_column
+from puforest._table_columns import column_of, sliceable, take_cells, take_columns, with_column
 from puforest._unwrap import unwrapped
 
 Indices = NDArray[np.intp]
@@ -50,9 +51,8 @@ class InspectedTable:
     @classmethod
     def unencoded(cls, estimator: Any, X: check.MatrixLike) -> Self:
         """Keep X as it is."""
-        if not hasattr(X, "shape"):
-            X = list(X)
-        n_columns = X.shape[1] if hasattr(X, "shape") else len(X[0])
+        X = sliceable(X)
+        n_columns = X.shape[1]
         names = getattr(estimator, "feature_names_in_", None)
         if names is None or len(names) != n_columns:
             return cls(estimator, X, check.column_names(X, n_columns))
@@ -61,7 +61,7 @@ class InspectedTable:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.table) if isinstance(self.table, list) else int(self.table.shape[0])
+        return int(self.table.shape[0])
 
     def take(self, rows: Indices) -> Self:
         """Return some of the rows, as a copy."""
@@ -69,7 +69,7 @@ class InspectedTable:
 
     def with_shuffled(self, j: int, rows: Indices) -> Any:
         """Return the table with a column in another order."""
-        return with_column(self.table, j, take_rows(column_of(self.table, j), rows))
+        return with_column(self.table, j, take_cells(column_of(self.table, j), rows))
 
     def column(self, j: int) -> InspectedColumn:
         """Return a column as numbers, with its kind and categories."""
@@ -106,7 +106,7 @@ class InspectedTable:
         # Labels and dates are copied from a row that has them, in the type of the column.
         same = np.isnan(column.codes) if np.isnan(code) else column.codes == code
         rows = np.full(self.n_rows, np.flatnonzero(same)[0])
-        return with_column(table, j, take_rows(column_of(self.table, j), rows))
+        return with_column(table, j, take_cells(column_of(self.table, j), rows))
 
 
 @dataclass(frozen=True, eq=False)

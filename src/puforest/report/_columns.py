@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from puforest._encoded import EncodedTable
 from puforest._schema import FeatureSchema
-from puforest._table_parts import column_of
+from puforest._table_columns import column_of
 from puforest.inspection._grid import shown_value, shown_values
 from puforest.report._model_part import most_important
 from puforest.report._subject import Subject

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from puforest._rows import take_rows
 from puforest._sample import pu_sample
-from puforest._table_parts import take_rows
 from puforest._unwrap import fitted_trees
 from puforest.model_selection import prior_sensitivity
 from puforest.prior import PriorEstimate

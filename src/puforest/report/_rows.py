@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
+from puforest._cross_fitting import Indices, cross_fitted_scores
 from puforest._encoded import EncodedTable
+from puforest._rows import take_rows
 from puforest._sample import PUSample, pu_sample
-from puforest._table_parts import take_rows
 from puforest._unwrap import fit_params
 from puforest.model_selection import PUStratifiedKFold
 from puforest.report._subject import Subject
 
 Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -117,12 +117,14 @@ def held_out_scores(
         return HeldOutScores(scores, parts, rows.X, by_model=True)
     splitter = PUStratifiedKFold(cv, random_state=rng, group_duplicates=True)
     splits = list(splitter.split(rows.X, rows.y))
-    scores = np.empty(len(rows.X))
-    parts = []
-    for train, test in splits:
+    models = []
+
+    def fit(train: Indices) -> Any:
         model = subject.unfitted(n_jobs, rng)
         metadata = fit_params(model, rows.metadata(train))
-        model.fit(take_rows(rows.source, train), rows.y[train], **metadata)
-        scores[test] = model.predict_proba(take_rows(rows.source, test))[:, 1]
-        parts.append((model, test))
+        models.append(model.fit(take_rows(rows.source, train), rows.y[train], **metadata))
+        return model
+
+    scores = cross_fitted_scores(fit, rows.source, splits)
+    parts = [(model, test) for model, (_, test) in zip(models, splits, strict=True)]
     return HeldOutScores(scores, parts, rows.source, by_model=False)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from puforest import _validation as check
 from puforest._atomic_write import atomic_write, require_place
 from puforest._encoded import EncodedTable
+from puforest._table_columns import sliceable
 from puforest.prior import PriorEstimate
 from puforest.report._collect import collect, find_prior
 from puforest.report._page import page
@@ -159,7 +160,7 @@ def _evaluation_rows(
         )
     return labeled_rows(
         table,
-        X,
+        sliceable(X),
         y,
         scenario=subject.scenario,
         sample_weight=sample_weight,

@@ -1,4 +1,4 @@
-"""Rows and columns of tables of any type: arrays, sparse matrices, pandas, polars, Arrow, lists."""
+"""Columns of tables of any type: arrays, sparse matrices, pandas, polars and Arrow."""
 
 from __future__ import annotations
 
@@ -14,17 +14,12 @@ from puforest._named_table import NamedTable
 Indices = NDArray[np.intp]
 
 
-def take_rows(X: Any, rows: Indices) -> Any:
-    """Return the rows with these indices, of a table or a column, as an object of the same type."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if _is_arrow(X):
-        return X.take(rows)
-    if isinstance(X, NamedTable):
-        return NamedTable(X.values[rows], X.columns)
-    if isinstance(X, list | tuple):
-        return [X[i] for i in rows.tolist()]
-    return (X.tocsr() if sp.issparse(X) else X)[rows]
+def sliceable(X: Any) -> Any:
+    """Return X, or an array if it is a list of rows, whose cells keep their types."""
+    if not isinstance(X, list | tuple):
+        return X
+    array = np.asarray(X)
+    return array if array.dtype.kind in "biuf" else np.array(X, dtype=object)
 
 
 def take_columns(X: Any, columns: Indices) -> Any:
@@ -35,8 +30,6 @@ def take_columns(X: Any, columns: Indices) -> Any:
         return X.select(columns.tolist())
     if isinstance(X, NamedTable):
         return NamedTable(X.values[:, columns], [X.columns[j] for j in columns])
-    if isinstance(X, list | tuple):
-        return [[row[j] for j in columns.tolist()] for row in X]
     return (X.tocsr() if sp.issparse(X) else X)[:, columns]
 
 
@@ -48,13 +41,18 @@ def column_of(X: Any, j: int) -> Any:
         return X.column(j)
     if isinstance(X, NamedTable | EncodedTable):
         return column_of(X.values, j)
-    if isinstance(X, list | tuple):
-        return [row[j] for row in X]
     return X.tocsr()[:, [j]].toarray().ravel() if sp.issparse(X) else X[:, j]
 
 
+def take_cells(column: Any, rows: Indices) -> Any:
+    """Return the cells of a column in these rows."""
+    if hasattr(column, "iloc"):
+        return column.iloc[rows]
+    return column.take(rows) if _is_arrow(column) else column[rows]
+
+
 def with_column(X: Any, j: int, column: Any) -> Any:
-    """Return a table with another column: a part of the same column, or an array of numbers."""
+    """Return a table with another column: cells of the same column, or an array of numbers."""
     if hasattr(X, "iloc"):
         changed = X.copy(deep=False)
         changed.isetitem(j, getattr(column, "array", column))  # not aligned by its index
@@ -68,8 +66,6 @@ def with_column(X: Any, j: int, column: Any) -> Any:
         return NamedTable(with_column(X.values, j, column), X.columns)
     if isinstance(X, EncodedTable):
         return EncodedTable(with_column(X.values, j, column), X.categorical)
-    if isinstance(X, list | tuple):
-        return [[*row[:j], cell, *row[j + 1 :]] for row, cell in zip(X, column, strict=True)]
     if sp.issparse(X):
         return _with_sparse_column(X.tocoo(), j, np.asarray(column))
     changed = X.astype(np.result_type(X, column))  # a copy; numbers may lie between integers
