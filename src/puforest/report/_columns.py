@@ -20,13 +20,17 @@ N_FREQUENT = 3  # categories in the list of the most frequent ones
 
 
 def missing_features(X: EncodedTable) -> set[int]:
-    """Return the columns with missing values, including unknown categories."""
+    """Return the columns with missing values; unknown categories are such values too."""
     if X.is_sparse:
         stored = X.values.tocsr()
         found: list[int] = np.unique(stored.indices[np.isnan(stored.data)]).tolist()
     else:
         found = np.flatnonzero(np.isnan(X.values.min(axis=0))).tolist()
     return set(found)
+
+
+def _n_missing(X: EncodedTable, j: int) -> int:
+    return int(np.count_nonzero(np.isnan(column_of(X, j))))
 
 
 def column_part(
@@ -44,17 +48,17 @@ def column_part(
     part = {
         "kinds": {"number": n - kinds.total()} | kinds,
         "n_features": n,
-        "columns": [
-            _column(schema, j, names[j], X) | {"unknown": unknown.get(j, 0)} for j in shown
-        ],
+        "columns": [_column(schema, j, names[j], X, unknown.get(j, 0)) for j in shown],
     }
     if X is not None:
-        part["n_missing"] = len(missing_features(X))
+        part["n_missing"] = sum(_n_missing(X, j) > unknown.get(j, 0) for j in missing_features(X))
         part["n_unknown"] = len(unknown)
     return part
 
 
-def _column(schema: FeatureSchema, j: int, name: str, X: EncodedTable | None) -> dict[str, Any]:
+def _column(
+    schema: FeatureSchema, j: int, name: str, X: EncodedTable | None, n_unknown: int
+) -> dict[str, Any]:
     kind, categories = schema.kind(j), schema.categories(j)
     part: dict[str, Any] = {"name": name, "kind": kind}
     if kind == "category":
@@ -63,7 +67,8 @@ def _column(schema: FeatureSchema, j: int, name: str, X: EncodedTable | None) ->
         return part
     codes = np.asarray(column_of(X, j), dtype=np.float64)
     present = codes[~np.isnan(codes)]
-    part["missing"] = len(codes) - len(present)
+    part["missing"] = len(codes) - len(present) - n_unknown
+    part["unknown"] = n_unknown
     if len(present) == 0:
         part["values"] = ""
     elif kind in ("category", "boolean"):

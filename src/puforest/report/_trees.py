@@ -67,10 +67,16 @@ def _nodes(tree: Forest, schema: FeatureSchema, most: int) -> dict[str, Any]:
             left.append(len(kept))
             kept += [child, child + 1]
     nodes = np.array(kept)
+    missing_left = tree.missing_left[nodes]
+    # Categorical splits ask for the listed categories, which missing values are not among.
+    yes_left = np.where(tree.n_categories[nodes] > 0, 1 - missing_left, 1)
     return {
         "feature": tree.feature[nodes],
-        "split": [_split(tree, schema, node) for node in kept],
-        "missing_left": tree.missing_left[nodes],
+        "split": [
+            _split(tree, schema, node, bool(yes)) for node, yes in zip(kept, yes_left, strict=True)
+        ],
+        "yes_left": yes_left,
+        "missing_yes": (yes_left == missing_left).astype(int),
         "left": left,
         "w_p": tree.w_p[nodes],
         "w_u": tree.w_u[nodes],
@@ -82,9 +88,10 @@ def _nodes(tree: Forest, schema: FeatureSchema, most: int) -> dict[str, Any]:
     }
 
 
-def _split(tree: Forest, schema: FeatureSchema, node: int) -> str:
-    """Condition to go left, without the name of the feature; empty for a leaf."""
+def _split(tree: Forest, schema: FeatureSchema, node: int, yes_left: bool) -> str:
+    """Condition to go left or right, without the name of the feature; empty for a leaf."""
     if tree.feature[node] == LEAF:
         return ""
-    text = condition(schema, tree, node, name="").left.strip()
+    found = condition(schema, tree, node, name="")
+    text = (found.left if yes_left else found.right).strip()
     return f"≤{text[2:]}" if text.startswith("<=") else text

@@ -35,6 +35,19 @@ function dateText(days, span) {
   return span < 4 ? text.slice(0, 16) : text.split(" ")[0];
 }
 
+// Ticks at the first days of years or months, if that is about the right number, with labels.
+function dateTicks(low, high, about) {
+  const days = (high - low) / Math.max(1, about);
+  const step = [1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200].find((months) => months * 30.5 >= days);
+  if (days < 15 || !step) return ticks(low, high, about).map((v) => [v, dateText(v, high - low)]);
+  const first = new Date(low * 864e5), found = [];
+  for (let m = Math.ceil((12 * first.getUTCFullYear() + first.getUTCMonth()) / step) * step; ; m += step) {
+    const v = Date.UTC(Math.floor(m / 12), m % 12) / 864e5;
+    if (v > high) return found;
+    if (v >= low) found.push([v, dateText(v, Infinity).slice(0, step % 12 ? -3 : -6)]);
+  }
+}
+
 function ticks(low, high, about) {
   const raw = (high - low) / Math.max(1, about);
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -113,9 +126,10 @@ function lineChart(parent, spec) {
       shapes.push(svg("line", { class: "grid", x1: left, x2: width - right, y1: fy(v), y2: fy(v) }));
       shapes.push(svg("text", { x: left - 7, y: fy(v) + 4, "text-anchor": "end", text: short(v) }));
     }
-    const xTicks = ticks(...xs, (width - left - right) / (spec.x.date ? 110 : 60)).filter((v) => !spec.x.integer || Number.isInteger(v));
-    for (const v of xTicks) {
-      shapes.push(svg("text", { x: fx(v), y: height - bottom + 17, "text-anchor": "middle", text: xText(v) }));
+    const about = (width - left - right) / 60;
+    const xTicks = spec.x.date ? dateTicks(...xs, about) : ticks(...xs, about).filter((v) => !spec.x.integer || Number.isInteger(v)).map((v) => [v, short(v)]);
+    for (const [v, text] of xTicks) {
+      shapes.push(svg("text", { x: fx(v), y: height - bottom + 17, "text-anchor": "middle", text }));
       shapes.push(svg("line", { class: "grid", x1: fx(v), x2: fx(v), y1: top, y2: height - bottom }));
     }
     shapes.push(svg("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
