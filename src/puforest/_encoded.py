@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from puforest import _core
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    NativeTable: TypeAlias = NDArray[Any] | _core.SparseMatrix32 | _core.SparseMatrix64
 
 
 class EncodedTable:
@@ -66,8 +61,8 @@ class EncodedTable:
         """Return the given rows: a slice, or an array of indices or booleans."""
         return EncodedTable(self.values[rows], self.categorical)
 
-    def native(self) -> NativeTable:
-        """Return the matrix as the core takes it."""
+    def native(self) -> Any:
+        """Return the matrix as the core takes it: an array, or a sparse matrix of its own type."""
         values = self.values
         if isinstance(values, np.ndarray):
             return values

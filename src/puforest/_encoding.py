@@ -83,9 +83,9 @@ def new_column(
     expected = "number" if kind is None else kind.kind
     if kind is not None and kind.categories and expected == "category":
         return _known_categories(column, kind, place, estimator)
-    if column.kind == "category" and expected in ("number", "boolean"):
-        if all(isinstance(label, int | float) for label in column.labels or ()):
-            column = Column("number", _numbers_of_labels(column, place))
+    has_numbers = all(isinstance(label, int | float) for label in column.labels or ())
+    if column.kind == "category" and has_numbers and expected in ("number", "boolean"):
+        column = Column("number", _numbers_of_labels(column, place))
     allowed = {"number": ("number", "boolean"), "boolean": ("boolean", "number")}
     if column.kind not in allowed.get(expected, (expected,)):
         raise _other_kind(column, expected, place, estimator)
@@ -116,7 +116,7 @@ def _training_categories(column: Column, place: str, *, requested: bool) -> Trai
     labels = column.labels or ()
     count = np.bincount(column.values[column.values >= 0], minlength=len(labels))
     present = np.flatnonzero(count)
-    found = [tidy_number(labels[code]) for code in present]
+    found = [tidy_number(labels[code]) for code in present.tolist()]
     _refuse_mixed_labels(found, place)
     if found and isinstance(found[0], bool):
         return TrainingColumn(BOOLEAN, _by_code(column, np.array(labels, dtype=np.float32)))

@@ -39,6 +39,14 @@ def opened(X: check.MatrixLike, estimator: str = "") -> NDArray[Any] | sp.csr_ar
     return canonical(found) if sp.issparse(found) else in_steps(found)
 
 
+def matrix(X: check.MatrixLike, name: str = "X") -> NDArray[Any]:
+    """Convert a table of numbers to an array."""
+    found = opened(X)
+    if not isinstance(found, np.ndarray):
+        raise TypeError(f"{name} must be a dense table of numbers")
+    return found
+
+
 def stacked(
     columns: TableColumns, encoded: Mapping[int, NDArray[Any]], place: Callable[[int], str]
 ) -> NDArray[Any]:
@@ -102,7 +110,7 @@ def _array_of_rows(X: Any) -> Any:
     return np.array(X, dtype=object)
 
 
-def _filled(X: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
+def _filled(X: Any) -> Any:
     """Replace masked entries by NaN, or by None in arrays of objects."""
     if not np.ma.getmaskarray(X).any():
         return np.asarray(X)

@@ -12,8 +12,8 @@ from puforest._encoded import EncodedTable
 from puforest._named_table import NamedTable
 
 
-def take_rows(X: Any, rows: NDArray[Any]) -> Any:
-    """Return rows by index, as a table of the same type.
+def take_rows(X: Any, rows: NDArray[Any] | slice) -> Any:
+    """Return rows by index or slice, as a table of the same type.
 
     Sparse matrices become CSR, and lists become arrays.
     """
@@ -23,8 +23,8 @@ def take_rows(X: Any, rows: NDArray[Any]) -> Any:
         return X.iloc[rows]
     if sp.issparse(X):
         return X.tocsr()[rows]
-    if hasattr(X, "column_names") and hasattr(X, "take"):  # Arrow
-        return X.take(rows)
+    if hasattr(X, "column_names"):  # Arrow
+        return X.take(np.arange(X.num_rows)[rows] if isinstance(rows, slice) else rows)
     if isinstance(X, np.ndarray | EncodedTable) or hasattr(X, "to_series"):  # polars
         return X[rows]
     return np.asarray(X)[rows]

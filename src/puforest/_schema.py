@@ -19,7 +19,7 @@ from puforest._columns import ArrayColumns, TableColumns, is_data_frame
 from puforest._encoded import EncodedTable
 from puforest._encoding import new_column, training_column
 from puforest._kinds import ColumnKind, Label
-from puforest._matrix import is_small_and_clean, opened, stacked
+from puforest._matrix import checked, is_small_and_clean, opened, stacked
 from puforest._named_table import NamedTable
 from puforest._warnings import warn
 
@@ -61,7 +61,9 @@ class FeatureSchema:
     ) -> tuple[Self, EncodedTable]:
         """Read the schema and the table from the rows of a fit."""
         if isinstance(X, EncodedTable):
-            kinds = {j: ColumnKind("category", tuple(range(X.n_categories(j)))) for j in X.categorical}
+            kinds = {
+                j: ColumnKind("category", tuple(range(X.n_categories(j)))) for j in X.categorical
+            }
             return cls(X.shape[1], None, kinds), X
         values = X.values if isinstance(X, NamedTable) else X
         found = opened(values, estimator)
@@ -159,15 +161,29 @@ class FeatureSchema:
 
     def feature_names(self) -> list[str]:
         """Return the names of all features, "x0", "x1" and so on if they have none."""
-        return (
-            check.column_names(None, self.n_features) if self.names is None else list(self.names)
-        )
+        return check.column_names(None, self.n_features) if self.names is None else list(self.names)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"n_features": self.n_features, "names": self.names, "columns": dict(self.columns)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({"columns": {}} | state)
+
+
+def number_matrix(X: Any, reader: str) -> NDArray[Any]:
+    """Convert a table to an array of finite numbers, for methods that need them.
+
+    `reader` is the name of the method in error messages.
+    """
+    schema, table = FeatureSchema.of_table(X, estimator=reader)
+    if schema.categorical:
+        raise TypeError(
+            f"{schema.place(schema.categorical[0])} has text or categories, which {reader} cannot "
+            "read: encode the column as numbers, for example with "
+            "sklearn.preprocessing.OneHotEncoder"
+        )
+    array: NDArray[Any] = checked(table.values, reader, dtype=None, ensure_all_finite=True)
+    return array
 
 
 def _string_names(X: Any) -> tuple[str, ...] | None:

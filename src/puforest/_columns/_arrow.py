@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puforest._columns._column import Column, TableColumns, as_categories, missing_column, nested_error
+from puforest._columns._column import (
+    Column,
+    TableColumns,
+    as_categories,
+    missing_column,
+    nested_error,
+)
 from puforest._columns._times import NOT_A_TIME, ticks_to_days
 
 

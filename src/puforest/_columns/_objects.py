@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable
 from decimal import Decimal
-from functools import lru_cache
 from itertools import repeat
 from numbers import Real
 from typing import Any
@@ -30,47 +29,51 @@ def read_objects(cells: list[Any], place: str) -> Column:
     """Read a column of objects.
 
     All cells must be of one kind, apart from missing ones: None, NaN, ``pd.NA`` or NaT. Booleans
-    among numbers count as 0 and 1. No step runs Python code for each cell.
+    among numbers count as 0 and 1. Except for dates and times, no Python code runs for each cell.
     """
     types = set(map(type, cells))
     kinds = {_kind(cell_type) for cell_type in types}
     if "other" in kinds:
         _refuse_other_types(cells, place)
-    kinds.discard("missing")
-    if kinds <= {"number", "boolean"} and kinds != {"boolean"}:
-        return _numbers(cells, types, place) if kinds else missing_column(len(cells))
-    missing = {cell: None for cell in dict.fromkeys(cells) if is_missing(cell)}
-    if "number" in kinds and not _has_numbers(cells, types, missing):
-        kinds.discard("number")
+    missing: dict[Any, None] = {}
+    if not kinds <= {"number", "category"} or len(kinds) > 1:
+        distinct = dict.fromkeys(cells)
+        missing = {cell: None for cell in distinct if type(cell) is not str and is_missing(cell)}
+        kinds = {_kind(t) for t in {type(cell) for cell in distinct if cell not in missing}}
     if not kinds:
         return missing_column(len(cells))
-    if len(kinds) > 1:
-        _refuse_mixed(cells, place)
-    kind = kinds.pop()
-    if kind == "category":
+    if kinds == {"category"}:
         return read_text(cells, missing)
-    if kind == "boolean":
+    if kinds == {"boolean"}:
         number = {True: 1.0, False: 0.0}
         values = np.fromiter(map(number.get, cells, repeat(np.nan)), np.float32, len(cells))
-        return Column(kind, values)
-    present = map(missing.get, cells, cells)  # None for missing cells
+        return Column("boolean", values)
+    if len(kinds) > 1 and kinds != {"number", "boolean"}:
+        _refuse_mixed(cells, place)
+    present = list(map(missing.get, cells, cells))  # None for missing cells
     with check.data_errors(place):
-        return Column(kind, _days_of_objects(kind, list(present), types))
+        if "number" in kinds:
+            return Column("number", np.array(present, dtype=np.float64))
+        kind = kinds.pop()
+        return Column(kind, _days_of_objects(kind, present, types))
 
 
 def read_text(cells: Iterable[Any], missing: Iterable[Any] = (None,)) -> Column:
     """Read strings as categories."""
     cells = list(cells)
-    code: dict[Any, int] = dict.fromkeys(cells)  # type: ignore[arg-type]
+    distinct = dict.fromkeys(cells)
     for cell in missing:
-        code.pop(cell, None)
-    labels = list(map(str, code))
-    code.update(zip(code, range(len(code)), strict=True))
+        distinct.pop(cell, None)
+    labels = list(map(str, distinct))
+    code = dict(zip(distinct, range(len(distinct)), strict=True))
     codes = np.fromiter(map(code.get, cells, repeat(-1)), np.int32, len(cells))
     return Column("category", codes, labels, is_text=True)
 
 
-@lru_cache(maxsize=1000)
+def _kind_of(cell: Any) -> str:
+    return _kind(type(cell))
+
+
 def _kind(cell_type: type) -> str:
     if cell_type.__name__ in ("NoneType", "NAType", "NaTType", "MaskedConstant"):
         return "missing"
@@ -88,23 +91,9 @@ def _kind(cell_type: type) -> str:
 
 def is_missing(cell: Any) -> bool:
     """Return whether a cell is None, NaN, NaT or ``pd.NA``."""
-    if _kind(type(cell)) == "missing":
+    if _kind_of(cell) == "missing":
         return True
     return isinstance(cell, Real | Decimal | np.datetime64) and cell != cell
-
-
-def _has_numbers(cells: list[Any], types: set[type], missing: dict[Any, None]) -> bool:
-    """Return whether there are numbers other than NaN."""
-    numbers = tuple(t for t in types if _kind(t) == "number")
-    return any(isinstance(cell, numbers) and cell not in missing for cell in dict.fromkeys(cells))
-
-
-def _numbers(cells: list[Any], types: set[type], place: str) -> Column:
-    if any(_kind(t) == "missing" and t is not type(None) for t in types):
-        missing = {cell: None for cell in dict.fromkeys(cells) if _kind(type(cell)) == "missing"}
-        cells = list(map(missing.get, cells, cells))
-    with check.data_errors(place):
-        return Column("number", np.array(cells, dtype=np.float64))
 
 
 def _days_of_objects(kind: str, cells: list[Any], types: set[type]) -> NDArray[np.float64]:
@@ -117,11 +106,13 @@ def _days_of_objects(kind: str, cells: list[Any], types: set[type]) -> NDArray[n
 
 def _refuse_other_types(cells: list[Any], place: str) -> None:
     """Refuse the first cell that is not a single value."""
-    cell = next(cell for cell in cells if _kind(type(cell)) == "other")
+    cell = next(cell for cell in cells if _kind_of(cell) == "other")
     if isinstance(cell, bytes):
         raise TypeError(f"{place} has bytes, such as {cell[:40]!r}: decode them to strings")
     if isinstance(cell, complex | np.complexfloating):
-        raise TypeError(f"{place} has complex numbers, such as {cell!r}: Complex data not supported")
+        raise TypeError(
+            f"{place} has complex numbers, such as {cell!r}: Complex data not supported"
+        )
     raise nested_error(place, f"{type(cell).__name__}, such as {cell!r:.40}")
 
 
@@ -129,9 +120,9 @@ def _refuse_mixed(cells: list[Any], place: str) -> None:
     """Refuse a column of several kinds, with the first value that differs from those before."""
     present = (cell for cell in cells if not is_missing(cell))
     first = next(present)
-    other = next(cell for cell in present if _kind(type(cell)) != _kind(type(first)))
+    other = next(cell for cell in present if _kind_of(cell) != _kind_of(first))
     raise TypeError(
-        f"{place} mixes types: {first!r:.40} is {WORDS[_kind(type(first))]}, but {other!r:.40} is "
-        f"{WORDS[_kind(type(other))]}. Convert the column to one type, for example with "
+        f"{place} mixes types: {first!r:.40} is {WORDS[_kind_of(first)]}, but {other!r:.40} is "
+        f"{WORDS[_kind_of(other)]}. Convert the column to one type, for example with "
         f"{place}.astype(str) for categories."
     )

@@ -53,11 +53,11 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
 
         Tables, and arrays of other types, are left to the wrapped classifier.
         """
-        X = X.values if isinstance(X, NamedTable) else X
-        if not is_data_frame(X):
-            X = self._array(X)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return X
+        table = X.values if isinstance(X, NamedTable) else X
+        if not is_data_frame(table):
+            table = self._array(table)
+        validate_data(self, table, reset=reset, skip_check_array=True)
+        return table
 
     def _array(self, X: check.MatrixLike) -> Any:
         array, tags, name = as_array(X), self._input_tags(), type(self).__name__

@@ -11,8 +11,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
-from puforest._sample import PUSample
 from puforest._rows import take_rows
+from puforest._sample import PUSample
 from puforest.baselines._base import Array, PUBaseline, label_frequency, require_method, seeded
 from puforest.baselines._docs import documented
 from puforest.model_selection._split import pu_cv

@@ -31,7 +31,7 @@ def numbers_and_indicators(
     indicators : ndarray of bool of shape (n_samples, n_indicators)
         For each category, and for the missing values of each column, whether a row has it.
     """
-    values = table.values[:, features]
+    values: Any = table.values[:, features]
     dense: NDArray[Any] = values.toarray() if table.is_sparse else values
     is_category = np.isin(features, table.categorical)
     indicators = []
