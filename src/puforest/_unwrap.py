@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from puforest import _validation as check
 from puforest._encoded import EncodedTable
 from puforest._fit_record import FitRecord, RecordedFitMixin
+from puforest._schema import FeatureSchema
 
 
 def layers(estimator: Any) -> Iterator[Any]:
@@ -81,7 +82,8 @@ class Unwrapped:
 
         The numbers of unknown categories are added to `unknown`, by feature.
         """
-        schema, name = self.trees._record.schema, type(self.trees).__name__
+        schema: FeatureSchema = self.trees._record.schema
+        name = type(self.trees).__name__
         return schema.table(self.transform(X), estimator=name, unknown=unknown)
 
     def feature_names(self, X: check.MatrixLike = None) -> list[str]:

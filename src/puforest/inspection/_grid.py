@@ -91,7 +91,7 @@ def shown_values(codes: Array, kind: str, categories: tuple[Any, ...] | None) ->
         unit = "datetime64[us]" if kind == "datetime" else "timedelta64[us]"
         missing = np.isnan(codes)
         micros = np.rint(np.where(missing, 0, codes) * DAY).astype(np.int64)
-        times = micros.astype(unit)
+        times: NDArray[Any] = micros.astype(unit)
         times[missing] = np.array("NaT", dtype=unit)
         return times
     return codes

@@ -21,11 +21,10 @@ N_FREQUENT = 3  # categories in the list of the most frequent ones
 
 def missing_features(X: EncodedTable) -> set[int]:
     """Return the columns with missing values; unknown categories are such values too."""
-    if X.is_sparse:
-        stored = X.values.tocsr()
-        found: list[int] = np.unique(stored.indices[np.isnan(stored.data)]).tolist()
+    if isinstance(X.values, np.ndarray):
+        found: list[int] = np.flatnonzero(np.isnan(X.values.min(axis=0))).tolist()
     else:
-        found = np.flatnonzero(np.isnan(X.values.min(axis=0))).tolist()
+        found = np.unique(X.values.indices[np.isnan(X.values.data)]).tolist()
     return set(found)
 
 

@@ -66,9 +66,8 @@ class Subject:
                 "are new to it and held_out=True"
             )
         new = clone(self.whole)
-        *calibrated, forest = (
-            layer for layer in parameter_layers(new) if isinstance(layer, RecordedFitMixin)
-        )
+        calibrated: list[Any]
+        *calibrated, forest = filter(_is_own, parameter_layers(new))
         wanted: dict[str, Any] = {
             "random_state": rng.randint(np.iinfo(np.int32).max),
             "warm_start": False,
@@ -87,6 +86,10 @@ class Subject:
             fitted = self.model._record
             layer.set_params(prior=fitted.prior, scenario=fitted.scenario, method=fitted.method)
         return new
+
+
+def _is_own(layer: Any) -> bool:
+    return isinstance(layer, RecordedFitMixin)
 
 
 def _layers(model: Any) -> Iterator[Any]:
