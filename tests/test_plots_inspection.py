@@ -161,3 +161,12 @@ def test_plots_of_pipelines(plt, blobs):
     assert tick_labels(plot_importances(model).yaxis)[0].startswith("pca")
     ax = plot_importance_map(model, (2, 2))
     assert_allclose(ax.images[0].get_array().ravel(), model[-1].feature_importances_)
+
+
+def test_many_categories_get_a_taller_figure(plt, tables):
+    model, table = tables
+    heights = [
+        plot_partial_dependence(partial_dependence(model, table, name)).figure.get_figheight()
+        for name in ("color", "city")
+    ]
+    assert heights == pytest.approx([4, 1 + 30 * 0.22])
