@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -126,6 +126,28 @@ def row_weights(labeled, sample_weight, *, risk, scenario, prior, propensity=Non
 
 
 @dataclass
+class Split:
+    """A numeric split, by `threshold`, or a categorical one, by the categories that go left.
+
+    `missing_left` is None if no missing value is at the node.
+    """
+
+    feature: int
+    threshold: float = 0.0
+    left_categories: frozenset | None = None
+    missing_left: bool | None = None
+    reduction: float = 0.0
+
+    def sides(self, x):
+        """Return which of these values go left; unlike in predictions, all were seen before."""
+        if self.left_categories is None:
+            goes_left = x <= self.threshold
+        else:
+            goes_left = np.isin(x, list(self.left_categories))
+        return np.where(np.isnan(x), bool(self.missing_left), goes_left)
+
+
+@dataclass
 class Node:
     rows: np.ndarray
     key: int
@@ -133,9 +155,10 @@ class Node:
     features: list
     w_p: float
     w_u: float
-    feature: int = -1
-    threshold: float = 0.0
-    reduction: float = 0.0
+    low: float = 0.0  # bounds of W_p / W_u in this subtree
+    high: float = math.inf
+    split: Split | None = None
+    listed: tuple = ()  # categories that go to the side opposite that of missing values
     children: list = field(default_factory=list)
 
 
@@ -145,18 +168,46 @@ def between(low, high, u):
     return t if low <= t < high else low
 
 
+MOST_SETS = 4
+
+
+def random_sets(present, salt, n):
+    """Return up to `n` random subsets of the categories: the bits of a hash of each category.
+
+    Every category is in a subset with probability one half, and bits that would leave one side
+    empty are skipped.
+    """
+    words = [derive(salt, int(c)) for c in present]
+    sets = (frozenset(c for c, w in zip(present, words, strict=True) if w >> b & 1)
+            for b in range(64))  # fmt: skip
+    return list(itertools.islice((s for s in sets if 0 < len(s) < len(present)), n))
+
+
+def informative(n, n_labeled, m, m_labeled):
+    """Return whether the labels of the missing values at a node stand out.
+
+    The number of labeled rows among m of n rows, `m_labeled`, must differ from its expectation
+    by more than 3 standard errors (of the hypergeometric distribution) and by more than 3 rows.
+    """
+    d = float(abs(m_labeled * n - m * n_labeled))
+    return d > 3.0 * n and (
+        d * d * (n - 1.0) > 9.0 * m * n_labeled * float(n - n_labeled) * float(n - m)
+    )
+
+
 class Tree:
     """A tree on the given rows.
 
     `positive` and `sample` are the weights of the rows within their groups, `masses` the three
     totals (W_p of the labeled, W_u of the labeled, W_u of the unlabeled rows), `thresholds`
-    is "random" or "optimal".
+    is "random" or "optimal", `categorical` is a set of features and `monotone` a direction, 1 or
+    -1, by feature.
     """
 
     def __init__(
         self, X, labeled, positive, sample, masses, *, key, risk, loss, thresholds, max_features,
         n_thresholds=1, max_depth=math.inf, min_samples_split=2, min_samples_leaf=1,
-        min_risk_reduction=-math.inf, max_leaf_nodes=None,
+        min_risk_reduction=-math.inf, max_leaf_nodes=None, categorical=(), monotone=None,
     ):  # fmt: skip
         self.X, self.labeled = np.asarray(X, dtype=float), labeled
         self.positive, self.sample = positive, sample
@@ -167,6 +218,7 @@ class Tree:
         self.max_features, self.n_thresholds = max_features, n_thresholds
         self.max_depth, self.min_samples_split = max_depth, min_samples_split
         self.min_samples_leaf, self.min_risk_reduction = min_samples_leaf, min_risk_reduction
+        self.categorical, self.monotone = set(categorical), dict(monotone or {})
         features = list(range(self.X.shape[1]))
         self.root = self.node(np.arange(len(self.X)), derive(key, LEFT), 0, features)
         if max_leaf_nodes is None:
@@ -202,7 +254,7 @@ class Tree:
             nonlocal created
             split = self.find_split(node)
             if split:
-                frontier.append((-split[2], created, node, split))
+                frontier.append((-split.reduction, created, node, split))
             created += 1
 
         add(self.root)
@@ -216,13 +268,33 @@ class Tree:
                 add(child)
 
     def expand(self, node, split):
-        node.feature, node.threshold, node.reduction = split
-        goes_left = self.X[node.rows, node.feature] <= node.threshold
-        for branch, side in ((LEFT, goes_left), (RIGHT, ~goes_left)):
-            key = derive(node.key, branch)
-            node.children.append(
-                self.node(node.rows[side], key, node.depth + 1, list(node.features))
-            )
+        goes_left = split.sides(self.X[node.rows, split.feature])
+        left, right = node.rows[goes_left], node.rows[~goes_left]
+        for branch, rows in ((LEFT, left), (RIGHT, right)):
+            child = self.node(rows, derive(node.key, branch), node.depth + 1, list(node.features))
+            child.low, child.high = node.low, node.high
+            node.children.append(child)
+        if split.missing_left is None:
+            split.missing_left = node.children[0].w_u >= node.children[1].w_u
+        if split.left_categories is not None:
+            x = self.X[node.rows, split.feature]
+            present = frozenset(np.unique(x[~np.isnan(x)]))
+            listed = present - split.left_categories if split.missing_left else split.left_categories
+            node.listed = tuple(sorted(int(c) for c in listed))
+        if self.direction(split):
+            lower, upper = node.children[:: self.direction(split)]
+            a, b = self.ratio(lower.rows), self.ratio(upper.rows)
+            lower.high = upper.low = a + (b - a) / 2 if math.isfinite(b) else a
+        node.split = split
+
+    def direction(self, split):
+        """Return 1 or -1 if the posterior must not decrease or increase from left to right."""
+        orders = split.left_categories is None and math.isfinite(split.threshold)
+        return self.monotone.get(split.feature, 0) if orders else 0
+
+    def ratio(self, rows):
+        w_p, w_u = self.masses(rows)
+        return w_p / w_u if w_u else math.inf
 
     def find_split(self, node):
         if (
@@ -239,29 +311,94 @@ class Tree:
             j = i + rng.below(len(order) - i)
             order[i], order[j] = order[j], order[i]
             feature = order[i]
-            values = np.unique(self.X[node.rows, feature])
-            if len(values) == 1:
+            x = self.X[node.rows, feature]
+            present = np.unique(x[~np.isnan(x)])
+            if len(present) + np.isnan(x).any() <= 1:
                 constant.add(feature)
                 continue
             tried += 1
-            for t in self.candidates(values, rng):
-                reduction = self.reduction(node, feature, t)
-                if reduction is not None and (best is None or reduction > best[2]):
-                    best = (feature, t, reduction)
+            for split in self.candidates(node, feature, x, present, rng):
+                reduction = self.reduction(node, split)
+                if reduction is not None and (best is None or reduction > best.reduction):
+                    best = split
+                    best.reduction = reduction
         node.features = [f for f in node.features if f not in constant]
         return best
 
-    def candidates(self, values, rng):
+    def candidates(self, node, feature, x, present, rng):
+        """Return all candidate splits by a feature, with a side for the missing values."""
+        is_missing = np.isnan(x)
+        if feature in self.categorical:
+            splits = [
+                Split(feature, left_categories=s) for s in self.sets(node, x, present, rng)
+            ]
+        else:
+            splits = [Split(feature, t) for t in self.cut_points(present, rng)]
+        if not is_missing.any():
+            return splits
+        labeled = self.labeled[node.rows]
+        counts = (len(x), labeled.sum(), is_missing.sum(), labeled[is_missing].sum())
+        informs = informative(*map(int, counts))
+        placed = []
+        for split in splits:
+            goes_left = split.sides(x)
+            w_left = self.masses(node.rows[goes_left & ~is_missing])[1]
+            w_right = self.masses(node.rows[~goes_left & ~is_missing])[1]
+            for missing_left in (False, True) if informs else (w_left >= w_right,):
+                placed.append(replace(split, missing_left=missing_left))
+        if informs or len(present) == 1:
+            alone = Split(feature, math.inf, missing_left=False)
+            if feature in self.categorical:
+                alone = Split(feature, 0.0, frozenset(present), missing_left=False)
+            placed.append(alone)
+        return placed
+
+    def cut_points(self, values, rng):
+        if len(values) == 1:
+            return []
         if self.thresholds == "random":
             low, high = values[0], values[-1]
             return [between(low, high, rng.uniform()) for _ in range(self.n_thresholds)]
         return [between(a, b, 0.5) for a, b in itertools.pairwise(values)]
 
-    def reduction(self, node, feature, t):
-        goes_left = self.X[node.rows, feature] <= t
+    def sets(self, node, x, present, rng):
+        """Return the candidate sets of categories that go left."""
+        if len(present) == 1:
+            return []
+        if self.thresholds == "random":
+            n = self.n_thresholds * min(MOST_SETS, len(present) - 1)
+            return random_sets(present, rng.next(), n)
+        groups = self.groups(node, x, present)
+        ratios = [self.ratio(node.rows[np.isin(x, group)]) for group in groups]
+        order = sorted(range(len(groups)), key=lambda i: ratios[i])
+        return [
+            frozenset(c for i in order[: k + 1] for c in groups[i]) for k in range(len(groups) - 1)
+        ]
+
+    def groups(self, node, x, present):
+        """Return the categories that optimal splits keep together.
+
+        Under nnPU, those with less than one expected labeled row are one group.
+        """
+        if self.risk != "nnpu":
+            return [[c] for c in present]
+        n_labeled = self.labeled[node.rows].sum()
+        rare = [c for c in present if np.count_nonzero(x == c) * n_labeled < len(x)]
+        others = [[c] for c in present if c not in rare]
+        return others + [rare] * bool(rare)
+
+    def reduction(self, node, split):
+        goes_left = split.sides(self.X[node.rows, split.feature])
         left, right = node.rows[goes_left], node.rows[~goes_left]
         if min(len(left), len(right)) < self.min_samples_leaf:
             return None
+        if self.monotone:
+            ratios = self.ratio(left), self.ratio(right)
+            lower, upper = ratios[:: self.direction(split) or 1]
+            if not (node.low <= min(ratios) and max(ratios) <= node.high):
+                return None
+            if self.direction(split) and lower > upper:
+                return None
         here = minimum_risk(node.w_p, node.w_u, self.risk, self.loss)
         reduction = here - self.risk_of(left) - self.risk_of(right)
         return None if reduction < self.min_risk_reduction else reduction

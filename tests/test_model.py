@@ -249,7 +249,7 @@ def test_model_is_immutable_and_versioned(forest):
 
 def test_bytes_per_node(forest):
     f = forest._forest
-    assert sum(array.nbytes for array in f._nodes().values()) == 40 * len(f.feature)
+    assert sum(array.nbytes for array in f._nodes().values()) == 45 * len(f.feature)
 
 
 def test_node_fields_describe_the_arrays(forest):
@@ -273,10 +273,10 @@ def test_invalid_node_fields_are_rejected(name, forest):
     f = forest._forest
     for wrong in (np.zeros(3, dtype=np.int8), np.zeros((3, 2)), None):
         with pytest.raises(TypeError, match=f"{name} is not a contiguous array of"):
-            Forest(n_features=6, offset=f.offset, **f._nodes() | {name: wrong})
+            Forest(n_features=6, **f._arrays() | {name: wrong})
     others = {other: array for other, array in f._nodes().items() if other != name}
     with pytest.raises(TypeError, match=f"{name} is not a contiguous array of"):
-        Forest(n_features=6, offset=f.offset, **others)
+        Forest(n_features=6, offset=f.offset, categories=f.categories, **others)
 
 
 def test_core_rejects_invalid_shapes(forest, blobs):

@@ -13,7 +13,11 @@ from puforest import (
     PUExtraTreesClassifier,
     PURandomForestClassifier,
 )
+from puforest import _core
 from puforest._masses import group_masses
+from puforest._model import Forest
+from puforest._training import set_masses, train_params
+from puforest._training_rows import training_rows
 from puforest.risk import LOSSES, RISKS
 from puforest.scenario import SCENARIOS
 
@@ -103,8 +107,11 @@ def assert_same_tree(forest, tree):
     assert core.keys() == naive.keys()
     for path, i in core.items():
         node = naive[path]
-        assert forest.feature[i] == node.feature, path
-        assert forest.threshold[i] == node.threshold, path
+        split = node.split or oracle.Split(feature=-1, missing_left=False)
+        assert forest.feature[i] == split.feature, path
+        assert forest.threshold[i] == split.threshold, path
+        assert forest.missing_left[i] == split.missing_left, path
+        assert tuple(forest.node_categories(i)) == node.listed, path
         assert forest.n_labeled[i] == tree.labeled[node.rows].sum()
         assert forest.n_labeled[i] + forest.n_unlabeled[i] == len(node.rows)
         assert (forest.w_p[i], forest.w_u[i]) == (node.w_p, node.w_u), path
@@ -123,6 +130,67 @@ def test_same_candidates_give_the_same_tree(thresholds, seed):
         X, labeled, weight, propensity, params, key, thresholds=thresholds, **kind
     )
     assert_same_tree(model._forest, tree)
+
+
+def draw_kinds(rng, X, labeled):
+    """Make some columns categorical, constrain others, and remove values, often by label."""
+    d = X.shape[1]
+    kind = rng.choice(["number", "category", "increasing", "decreasing"], d, p=[0.3, 0.4, 0.2, 0.1])
+    categorical = [j for j in range(d) if kind[j] == "category"]
+    for j in categorical:
+        X[:, j] = rng.choice([0, 1, 2, 3, 4, 70, 300, 65534], len(X))
+    sign = {"increasing": 1, "decreasing": -1}
+    monotone = {j: sign[kind[j]] for j in range(d) if kind[j] in sign and rng.random() < 0.5}
+    for j in range(d):
+        of_labeled, of_others = rng.choice([0, 0.2, 0.6, 1.0], 2, p=[0.3, 0.4, 0.25, 0.05])
+        rate = np.where(labeled, of_labeled, of_others) if rng.random() < 0.6 else of_others
+        X[rng.random(len(X)) < rate, j] = np.nan
+    return categorical, monotone
+
+
+def grown(X, labeled, weight, propensity, params, *, categorical, monotone, seed, **kind):
+    """A tree grown by the core on a matrix, without the schema of an estimator."""
+    thresholds = _core.Thresholds[kind.pop("thresholds")]
+    rows = training_rows(labeled.astype(int), weight, propensity, risk=params["risk"])
+    native = train_params(params | kind, thresholds=thresholds, rows=rows, d=X.shape[1])
+    masses = group_masses(
+        risk=params["risk"],
+        scenario=params["scenario"],
+        prior=params["prior"],
+        labeled=rows.labeled_weight,
+        unlabeled=rows.unlabeled_weight,
+        propensity=rows.propensity,
+    )
+    set_masses(native, masses)
+    native.seed = seed
+    native.categorical_features = categorical
+    native.increasing_features = [j for j, sign in monotone.items() if sign == 1]
+    native.decreasing_features = [j for j, sign in monotone.items() if sign == -1]
+    return Forest(n_features=X.shape[1], **_core.train(X, rows.native(), native))
+
+
+@pytest.mark.parametrize("thresholds", ["random", "optimal"])
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_missing_values_categories_and_constraints(thresholds, seed):
+    X, labeled, weight, propensity, params = draw_case(seed, exact=True)
+    rng = np.random.default_rng(seed)
+    if rng.random() < 0.5:  # enough rows that missing values can be informative
+        again = rng.integers(0, len(X), 10 * len(X))
+        again[:2] = [0, 1]
+        X, labeled, weight = X[again], labeled[again], weight[again]
+        propensity = None if propensity is None else propensity[again]
+        share = weight[labeled].sum() / weight.sum()
+        params["prior"] = float(share + (1 - share) * rng.uniform(0.1, 0.9))
+    categorical, monotone = draw_kinds(rng, X, labeled)
+    kind = {"thresholds": thresholds} | (
+        {"n_thresholds": 1 + seed % 3} if thresholds == "random" else {}
+    )
+    kinds = {"categorical": categorical, "monotone": monotone}
+    forest = grown(X, labeled, weight, propensity, params, seed=seed, **kinds, **kind)
+    key = oracle.tree_key(seed, 0)
+    tree = reference_tree(X, labeled, weight, propensity, params, key, **kinds, **kind)
+    assert_same_tree(forest, tree)
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -147,8 +215,8 @@ def test_every_node_has_the_minimum_risk(seed):
         node = tree.node(rows, 0, 0, list(range(X.shape[1])))
         best = tree.find_split(node)
         assert best is not None
-        reached = tree.reduction(node, forest.feature[i], forest.threshold[i])
-        assert reached == best[2] or reached == pytest.approx(best[2], abs=1e-12)
+        reached = tree.reduction(node, oracle.Split(forest.feature[i], forest.threshold[i]))
+        assert reached == best.reduction or reached == pytest.approx(best.reduction, abs=1e-12)
 
 
 SAMPLINGS = [

@@ -45,6 +45,54 @@ std::span<const T> view(const In<T>& array) {
     return {array.data(), array.shape(0)};
 }
 
+// A sparse matrix by rows that keeps its arrays alive.
+template <class Real>
+class SparseRows {
+public:
+    // Throws std::invalid_argument unless the indices of each row ascend and are within bounds.
+    SparseRows(In<Real> data, In<std::int32_t> indices, In<std::int64_t> indptr,
+               std::size_t n_columns)
+        : data_(std::move(data)),
+          indices_(std::move(indices)),
+          indptr_(std::move(indptr)),
+          n_columns_(n_columns) {
+        if (data_.shape(0) != indices_.shape(0) || indptr_.shape(0) == 0) {
+            throw std::invalid_argument("the arrays of a sparse matrix do not match");
+        }
+        check_rows(view(), data_.shape(0));
+    }
+
+    SparseMatrix<Real> view() const {
+        return {data_.data(), indices_.data(), indptr_.data(), indptr_.shape(0) - 1, n_columns_};
+    }
+
+private:
+    static void check_rows(const SparseMatrix<Real>& x, std::size_t n_values) {
+        bool valid = x.begin[0] == 0 && x.begin[x.rows] == static_cast<std::int64_t>(n_values);
+        for (std::size_t i = 0; i < x.rows && valid; ++i) {
+            valid = x.begin[i] <= x.begin[i + 1] &&
+                    x.begin[i + 1] <= static_cast<std::int64_t>(n_values);
+            std::int64_t last = -1;
+            for (std::int64_t k = x.begin[i]; valid && k < x.begin[i + 1]; ++k) {
+                valid = x.column[k] > last;
+                last = x.column[k];
+            }
+            valid = valid && last < static_cast<std::int64_t>(x.cols);
+        }
+        if (!valid) throw std::invalid_argument("the indices of a sparse matrix are not canonical");
+    }
+
+    In<Real> data_;
+    In<std::int32_t> indices_;
+    In<std::int64_t> indptr_;
+    std::size_t n_columns_;
+};
+
+template <class Real>
+SparseMatrix<Real> view(const SparseRows<Real>& x) {
+    return x.view();
+}
+
 // A NumPy array that owns its values.
 template <class T>
 Out<T> own(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
@@ -120,8 +168,8 @@ NodeArrays node_arrays(const Arrays& arrays) {
     return nodes;
 }
 
-template <class Real>
-Arrays train_forest(const In2<Real>& x, const TrainingRows& rows, const TrainParams& params,
+template <class Table>
+Arrays train_forest(const Table& x, const TrainingRows& rows, const TrainParams& params,
                     const Progress& progress) {
     std::vector<Tree> trees;
     {
@@ -134,8 +182,14 @@ Arrays train_forest(const In2<Real>& x, const TrainingRows& rows, const TrainPar
     for (const Tree& tree : trees) offset.push_back(offset.back() + tree.size());
     const auto n_nodes = static_cast<std::size_t>(offset.back());
     const std::size_t n_offsets = offset.size();
+    std::vector<CategoryId> categories;
+    for (const Tree& tree : trees) {
+        categories.insert(categories.end(), tree.categories.begin(), tree.categories.end());
+    }
+    const std::size_t n_listed = categories.size();
     Arrays result;
     result["offset"] = own(std::move(offset), {n_offsets});
+    result["categories"] = own(std::move(categories), {n_listed});
     for_each_node_field([&]<class T>(const NodeField<T>& field, auto get) {
         std::vector<T> all;
         all.reserve(n_nodes);
@@ -147,68 +201,86 @@ Arrays train_forest(const In2<Real>& x, const TrainingRows& rows, const TrainPar
     return result;
 }
 
-// Check the width of X and call fill(data, poll) without the GIL.
-template <class T, class Real, class Fill>
-void predict(const Predictor<Real>& self, const In2<Real>& x, std::vector<T>& out, Fill&& fill) {
-    if (x.shape(1) != self.n_features()) {
-        throw std::invalid_argument("X has " + std::to_string(x.shape(1)) + " features, but " +
+// Check the width of X and call fill(X, poll) without the GIL.
+template <class Real, class X, class Fill>
+void predict(const Predictor<Real>& self, const X& x, Fill&& fill) {
+    const auto matrix = view(x);
+    if (matrix.cols != self.n_features()) {
+        throw std::invalid_argument("X has " + std::to_string(matrix.cols) + " features, but " +
                                     std::to_string(self.n_features()) + " were expected");
     }
     const Progress none;
     const Poll poll = polling(none);
     const nb::gil_scoped_release release;
-    fill(out.data(), poll);
+    fill(AnyMatrix<Real>(matrix), poll);
 }
 
-template <class Real>
-Out<double> predict_mean(const Predictor<Real>& self, const In2<Real>& x, unsigned n_threads) {
-    std::vector<double> mean(x.shape(0));
-    predict(self, x, mean,
-            [&](double* out, const Poll& poll) { self.mean(view(x), out, n_threads, poll); });
-    return own(std::move(mean), {x.shape(0)});
-}
-
-template <class Real>
-Out<std::int32_t> predict_leaves(const Predictor<Real>& self, const In2<Real>& x,
-                                 unsigned n_threads) {
-    std::vector<std::int32_t> leaves(x.shape(0) * self.n_trees());
-    predict(self, x, leaves, [&](std::int32_t* out, const Poll& poll) {
-        self.leaves(view(x), out, n_threads, poll);
+template <class Real, class X>
+Out<double> predict_mean(const Predictor<Real>& self, const X& x, unsigned n_threads) {
+    const std::size_t n_rows = view(x).rows;
+    std::vector<double> mean(n_rows);
+    predict(self, x, [&](const AnyMatrix<Real>& matrix, const Poll& poll) {
+        self.mean(matrix, mean.data(), n_threads, poll);
     });
-    return own(std::move(leaves), {x.shape(0), self.n_trees()});
+    return own(std::move(mean), {n_rows});
 }
 
-template <class Real>
-Out<double> predict_held_out(const Predictor<Real>& self, const In2<Real>& x,
-                             const TrainingRows& rows, const TrainParams& params) {
-    std::vector<double> mean(x.shape(0), std::numeric_limits<double>::quiet_NaN());
-    predict(self, x, mean, [&](double* out, const Poll& poll) {
-        self.mean_held_out(view(x), view(rows.order), rows.n_labeled, params, out, poll);
+template <class Real, class X>
+Out<std::int32_t> predict_leaves(const Predictor<Real>& self, const X& x, unsigned n_threads) {
+    const std::size_t n_rows = view(x).rows;
+    std::vector<std::int32_t> leaves(n_rows * self.n_trees());
+    predict(self, x, [&](const AnyMatrix<Real>& matrix, const Poll& poll) {
+        self.leaves(matrix, leaves.data(), n_threads, poll);
     });
-    return own(std::move(mean), {x.shape(0)});
+    return own(std::move(leaves), {n_rows, self.n_trees()});
 }
 
-template <class Real>
-void bind_for(nb::module_& m, const char* predictor_name) {
-    m.def("train", &train_forest<Real>, "x"_a.noconvert(), "rows"_a, "params"_a,
-          "progress"_a = nb::none(),
-          "Grow trees on the given rows of x and return the arrays of the forest.");
-    nb::class_<Predictor<Real>>(m, predictor_name)
-        .def(
-            "__init__",
-            [](Predictor<Real>* self, const In<std::int64_t>& offset, const NodeArrays& nodes,
-               const In<double>& value, std::uint32_t n_features) {
-                ForestArrays forest{{}, view(offset), view(value)};
-                for_each_node_field([&](const auto&, auto get) { get(forest) = view(get(nodes)); });
-                new (self) Predictor<Real>(forest, n_features);
-            },
-            "offset"_a, "nodes"_a, "value"_a, "n_features"_a)
-        .def("mean", &predict_mean<Real>, "x"_a.noconvert(), "n_threads"_a,
+template <class Real, class X>
+Out<double> predict_held_out(const Predictor<Real>& self, const X& x, const TrainingRows& rows,
+                             const TrainParams& params) {
+    const std::size_t n_rows = view(x).rows;
+    std::vector<double> mean(n_rows, std::numeric_limits<double>::quiet_NaN());
+    predict(self, x, [&](const AnyMatrix<Real>& matrix, const Poll& poll) {
+        self.mean_held_out(matrix, view(rows.order), rows.n_labeled, params, mean.data(), poll);
+    });
+    return own(std::move(mean), {n_rows});
+}
+
+// Predictions for matrices of type X.
+template <class X, class Real>
+void bind_predictions(nb::class_<Predictor<Real>>& predictor) {
+    predictor
+        .def("mean", &predict_mean<Real, X>, "x"_a.noconvert(), "n_threads"_a,
              "Mean leaf value over the trees, for each row.")
-        .def("leaves", &predict_leaves<Real>, "x"_a.noconvert(), "n_threads"_a,
+        .def("leaves", &predict_leaves<Real, X>, "x"_a.noconvert(), "n_threads"_a,
              "Index of the leaf that each row reaches in each tree.")
-        .def("mean_held_out", &predict_held_out<Real>, "x"_a.noconvert(), "rows"_a, "params"_a,
+        .def("mean_held_out", &predict_held_out<Real, X>, "x"_a.noconvert(), "rows"_a, "params"_a,
              "Mean leaf value over the trees that did not train on a row, or NaN.");
+}
+
+template <class Real>
+void bind_for(nb::module_& m, const char* sparse_name, const char* predictor_name) {
+    nb::class_<SparseRows<Real>>(m, sparse_name, "Sparse matrix by rows (CSR, sorted indices).")
+        .def(nb::init<In<Real>, In<std::int32_t>, In<std::int64_t>, std::size_t>(), "data"_a,
+             "indices"_a, "indptr"_a, "n_columns"_a);
+    const char* const train_doc =
+        "Grow trees on the given rows of x and return the arrays of the forest.";
+    m.def("train", &train_forest<In2<Real>>, "x"_a.noconvert(), "rows"_a, "params"_a,
+          "progress"_a = nb::none(), train_doc);
+    m.def("train", &train_forest<SparseRows<Real>>, "x"_a, "rows"_a, "params"_a,
+          "progress"_a = nb::none(), train_doc);
+    nb::class_<Predictor<Real>> predictor(m, predictor_name);
+    predictor.def(
+        "__init__",
+        [](Predictor<Real>* self, const In<std::int64_t>& offset, const In<CategoryId>& categories,
+           const NodeArrays& nodes, const In<double>& value, std::uint32_t n_features) {
+            ForestArrays forest{{}, view(offset), view(categories), view(value)};
+            for_each_node_field([&](const auto&, auto get) { get(forest) = view(get(nodes)); });
+            new (self) Predictor<Real>(forest, n_features);
+        },
+        "offset"_a, "categories"_a, "nodes"_a, "value"_a, "n_features"_a);
+    bind_predictions<In2<Real>>(predictor);
+    bind_predictions<SparseRows<Real>>(predictor);
 }
 
 }  // namespace
@@ -258,7 +330,10 @@ NB_MODULE(_core, m) {
         .def_rw("seed", &TrainParams::seed)
         .def_rw("first_tree", &TrainParams::first_tree)
         .def_rw("n_trees", &TrainParams::n_trees)
-        .def_rw("n_threads", &TrainParams::n_threads);
+        .def_rw("n_threads", &TrainParams::n_threads)
+        .def_rw("categorical_features", &TrainParams::categorical_features)
+        .def_rw("increasing_features", &TrainParams::increasing_features)
+        .def_rw("decreasing_features", &TrainParams::decreasing_features);
     nb::class_<TrainingRows>(m, "TrainingRows")
         .def(nb::init<In<Row>, std::uint32_t, std::optional<In<double>>,
                       std::optional<In<double>>>(),
@@ -282,8 +357,8 @@ NB_MODULE(_core, m) {
             field.name, [get](const NodeArrays& self) { return get(self); }, field.meaning);
     });
 
-    bind_for<float>(m, "Predictor32");
-    bind_for<double>(m, "Predictor64");
+    bind_for<float>(m, "SparseMatrix32", "Predictor32");
+    bind_for<double>(m, "SparseMatrix64", "Predictor64");
     m.def(
         "instruction_set", [] { return kernels().instruction_set; },
         "Instruction set that fits use on this machine.");

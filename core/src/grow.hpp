@@ -8,6 +8,7 @@
 #include "puforest/builder.hpp"
 #include "puforest/columns.hpp"
 #include "puforest/masses.hpp"
+#include "puforest/monotone.hpp"
 #include "puforest/params.hpp"
 #include "puforest/risk.hpp"
 #include "puforest/workset.hpp"
@@ -18,6 +19,7 @@ namespace puforest {
 struct Growth {
     const Columns& columns;
     WorksetPool& pool;
+    const Monotone& monotone;
     const TrainParams& params;
 };
 
@@ -28,10 +30,10 @@ template <class Loss, class Stats>
 PackedTree<Stats> grow_with_loss(const Growth& g, std::uint32_t tree, const StopFlag& stop) {
     if (g.params.risk == Risk::uPU) {
         using Risk = NodeRisk<Loss, false>;
-        return Builder<Risk, Stats>(g.columns, g.pool, g.params, tree, stop).grow();
+        return Builder<Risk, Stats>(g.columns, g.pool, g.monotone, g.params, tree, stop).grow();
     }
     using Risk = NodeRisk<Loss, true>;
-    return Builder<Risk, Stats>(g.columns, g.pool, g.params, tree, stop).grow();
+    return Builder<Risk, Stats>(g.columns, g.pool, g.monotone, g.params, tree, stop).grow();
 }
 
 template <class Stats>

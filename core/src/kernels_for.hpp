@@ -132,6 +132,54 @@ std::uint32_t count_at_most(const CodeType* codes, const std::uint8_t* mask, std
     return total;
 }
 
+// Codes equal to the limit, the largest code, cannot lower the minimum; for the maximum they count
+// as 0.
+template <class CodeType, bool kMasked>
+CodesBelow find_range_below(const CodeType* codes, const std::uint8_t* mask, std::size_t n,
+                            Code limit_code) {
+    using V = Vector<CodeType>;
+    constexpr std::size_t kMostSteps = static_cast<CodeType>(-1);
+    const auto limit = static_cast<CodeType>(limit_code);
+    const auto limits = typename V::Type{} + limit;
+    typename V::Type low = ~typename V::Type{};
+    typename V::Type high{};
+    std::uint32_t n_other = 0;
+    std::size_t i = 0;
+    while (i + V::kLanes <= n) {
+        typename V::Type lanes{};
+        std::size_t steps = (n - i) / V::kLanes;
+        if (steps > kMostSteps) steps = kMostSteps;
+        for (std::size_t s = 0; s < steps; ++s, i += V::kLanes) {
+            const auto v = V::load(codes + i);
+            auto other = reinterpret_cast<typename V::Type>(v == limits);
+            if constexpr (kMasked) {
+                const auto m = V::load_mask(mask + i);
+                low = Min()(low, v | ~m);
+                high = Max()(high, v & m & ~other);
+                other &= m;
+            } else {
+                low = Min()(low, v);
+                high = Max()(high, v & ~other);
+            }
+            lanes -= other;
+        }
+        n_other += V::sum(lanes);
+    }
+    CodeType lowest = V::fold(low, Min());
+    CodeType highest = V::fold(high, Max());
+    for (; i < n; ++i) {
+        if (kMasked && mask[i] == 0) continue;
+        if (codes[i] == limit) {
+            ++n_other;
+            continue;
+        }
+        lowest = Min()(lowest, codes[i]);
+        highest = Max()(highest, codes[i]);
+    }
+    if (lowest >= limit) return {limit_code, 0, n_other};
+    return {lowest, highest, n_other};
+}
+
 // A square of codes for each 16 bytes of a vector, such as 16 x 16 codes of 1 byte. Squares that
 // are side by side in the vectors are transposed together.
 template <class CodeType>
@@ -240,13 +288,19 @@ CodeRange range(const CodeType* codes, std::size_t n) {
 }
 
 template <class CodeType>
+CodesBelow range_below(const CodeType* codes, std::size_t n, Code limit) {
+    return find_range_below<CodeType, false>(codes, nullptr, n, limit);
+}
+
+template <class CodeType>
 std::uint32_t count(const CodeType* codes, std::size_t n, Code c) {
     return count_at_most<CodeType, false>(codes, nullptr, n, c);
 }
 
 template <class CodeType>
-constexpr KernelsOf<CodeType> kKernelsOf = {range<CodeType>, find_range<CodeType, true>,
-                                            count<CodeType>, count_at_most<CodeType, true>,
+constexpr KernelsOf<CodeType> kKernelsOf = {range<CodeType>,       find_range<CodeType, true>,
+                                            range_below<CodeType>, find_range_below<CodeType, true>,
+                                            count<CodeType>,       count_at_most<CodeType, true>,
                                             transpose<CodeType>};
 
 // Built at compile time, so that no code of this file runs unless it is called.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from puforest import _core
 from puforest.risk import minimum_risk, posterior
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 LEAF = _core.LEAF
 
@@ -30,14 +31,23 @@ class Forest(_core.NodeArrays):
     Child indices are relative to the root of their tree, so that a slice of the arrays is also a
     forest. Every node keeps its masses: votes, posteriors, importances and the predictions for
     another class prior follow from them.
+
+    ``categories`` has the categories listed for the nodes, one node after another in ascending
+    order; the number of a node's is in its field ``n_categories``.
     """
 
     def __init__(
-        self, *, n_features: int, offset: NDArray[np.int64], **nodes: NDArray[Any]
+        self,
+        *,
+        n_features: int,
+        offset: NDArray[np.int64],
+        categories: NDArray[np.uint16],
+        **nodes: NDArray[Any],
     ) -> None:
         super().__init__(nodes)
         self.n_features: Final = n_features
         self.offset: Final = offset
+        self.categories: Final = categories
         self._predictors: Final[dict[tuple[str, bool], Predictor]] = {}
         for array in self._arrays().values():
             array.flags.writeable = False
@@ -46,7 +56,7 @@ class Forest(_core.NodeArrays):
         return {field.name: getattr(self, field.name) for field in NODE_FIELDS}
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {"offset": self.offset, **self._nodes()}
+        return {"offset": self.offset, "categories": self.categories, **self._nodes()}
 
     # For skops: the default does not support classes with a native base.
     def __reduce__(self) -> tuple[Any, ...]:
@@ -58,7 +68,9 @@ class Forest(_core.NodeArrays):
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         values = dict(state)
         version = values.pop("version")
-        if version != FORMAT_VERSION:
+        if version == 1:
+            values = with_missing_sides(values)
+        elif version != FORMAT_VERSION:
             raise ValueError(
                 f"the model has format version {version}, but this version of puforest reads "
                 f"format version {FORMAT_VERSION}: load it with the version that saved it, or fit "
@@ -75,12 +87,29 @@ class Forest(_core.NodeArrays):
         leaf: NDArray[np.bool_] = self.feature == LEAF
         return leaf
 
+    @cached_property
+    def category_ends(self) -> NDArray[np.int64]:
+        """End of the list of each node in `categories`."""
+        return np.cumsum(self.n_categories, dtype=np.int64)
+
+    def node_categories(self, k: int) -> NDArray[np.uint16]:
+        """Return the categories listed for a node, an index into the arrays."""
+        end = self.category_ends[k]
+        return self.categories[end - self.n_categories[k] : end]
+
     def tree(self, t: int) -> Forest:
         """Return tree `t` as a forest of one tree, without copying its nodes."""
         part = slice(self.offset[t], self.offset[t + 1])
         nodes = {name: array[part] for name, array in self._nodes().items()}
         size = self.offset[t + 1] - self.offset[t]
-        return Forest(n_features=self.n_features, offset=np.array([0, size]), **nodes)
+        end = int(self.category_ends[self.offset[t + 1] - 1])
+        listed = slice(end - int(nodes["n_categories"].sum()), end)
+        return Forest(
+            n_features=self.n_features,
+            offset=np.array([0, size]),
+            categories=self.categories[listed],
+            **nodes,
+        )
 
     def followed_by(self, other: Forest) -> Forest:
         """Return the trees of this forest followed by those of `other`."""
@@ -88,16 +117,19 @@ class Forest(_core.NodeArrays):
         nodes = {
             name: np.concatenate([array, others[name]]) for name, array in self._nodes().items()
         }
-        offset = np.concatenate([self.offset, self.offset[-1] + other.offset[1:]])
-        return Forest(n_features=self.n_features, offset=offset, **nodes)
+        return Forest(
+            n_features=self.n_features,
+            offset=np.concatenate([self.offset, self.offset[-1] + other.offset[1:]]),
+            categories=np.concatenate([self.categories, other.categories]),
+            **nodes,
+        )
 
     def with_prior(self, risk: str, old: float, new: float) -> Forest:
         """Return the same trees with the masses of another class prior."""
         w_p, w_u = self.w_p * (new / old), self.w_u
         if risk == "pn":
             w_u = w_p + (self.w_u - self.w_p) * ((1 - new) / (1 - old))
-        nodes = self._nodes() | {"w_p": w_p, "w_u": w_u}
-        return Forest(n_features=self.n_features, offset=self.offset, **nodes)
+        return Forest(n_features=self.n_features, **self._arrays() | {"w_p": w_p, "w_u": w_u})
 
     # Predictions
 
@@ -118,7 +150,9 @@ class Forest(_core.NodeArrays):
         if (voting, single) not in self._predictors:
             pack = _core.Predictor32 if single else _core.Predictor64
             value = self.values(voting)
-            self._predictors[voting, single] = pack(self.offset, self, value, self.n_features)
+            self._predictors[voting, single] = pack(
+                self.offset, self.categories, self, value, self.n_features
+            )
         return self._predictors[voting, single]
 
     def decision_path(self, leaves: NDArray[np.int32]) -> sp.csr_array:
@@ -220,6 +254,25 @@ class Forest(_core.NodeArrays):
         inner, reduction = self.reductions(risk, loss)
         infinite = self.feature[inner[~np.isfinite(reduction)]]
         return np.bincount(infinite, minlength=self.n_features)
+
+
+def with_missing_sides(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the fields of format version 2 to the arrays of a forest of version 1.
+
+    Such a forest was trained without missing values and categories. As in all nodes that no
+    missing value reached in training, missing values go to the child with the larger mass.
+    """
+    is_inner = arrays["feature"] != LEAF
+    tree = np.repeat(np.arange(len(arrays["offset"]) - 1), np.diff(arrays["offset"]))[is_inner]
+    left = arrays["left"][is_inner] + arrays["offset"][tree]
+    missing_left = np.zeros(len(is_inner), dtype=np.uint8)
+    missing_left[is_inner] = arrays["w_u"][left] >= arrays["w_u"][left + 1]
+    return {
+        **arrays,
+        "missing_left": missing_left,
+        "n_categories": np.zeros(len(is_inner), dtype=np.int32),
+        "categories": np.empty(0, dtype=np.uint16),
+    }
 
 
 def _new_forest() -> Forest:

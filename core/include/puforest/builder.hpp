@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "puforest/masses.hpp"
+#include "puforest/monotone.hpp"
 #include "puforest/params.hpp"
 #include "puforest/partition.hpp"
 #include "puforest/rng.hpp"
@@ -31,8 +33,8 @@ namespace puforest {
 template <class Risk, class Stats>
 class Builder {
 public:
-    Builder(const Columns& columns, WorksetPool& pool, const TrainParams& params,
-            std::uint32_t tree, const StopFlag& stop)
+    Builder(const Columns& columns, WorksetPool& pool, const Monotone& monotone,
+            const TrainParams& params, std::uint32_t tree, const StopFlag& stop)
         : pool_(pool),
           sets_(pool.take()),
           params_(params),
@@ -42,7 +44,7 @@ public:
           root_rows_{std::span(sample_.rows).first(sample_.n_labeled),
                      std::span(sample_.rows).subspan(sample_.n_labeled)},
           root_total_(weigh(root_rows_, 0)),
-          context_{columns, params, root_total_.factors(params.masses)},
+          context_{columns, params, monotone, root_total_.factors(params.masses)},
           splitter_(context_),
           features_(columns.column.size()),
           is_constant_(features_.size()) {
@@ -56,7 +58,7 @@ public:
     PackedTree<Stats> grow() {
         tree_.factors = context_.factors;
         const NodeId root = append(root_total_);
-        open({root_rows_, root_total_, {0, features_.size()}, derive(key_, kLeft), 0, root, 0});
+        open({root_rows_, root_total_, {0, features_.size()}, derive(key_, kLeft), 0, root, 0, {}});
         if (params_.max_leaf_nodes > 0) {
             grow_best_first();
         } else {
@@ -64,6 +66,7 @@ public:
         }
         tree_.total.shrink_to_fit();
         tree_.splits.shrink_to_fit();
+        tree_.categories.shrink_to_fit();
         return std::move(tree_);
     }
 
@@ -82,6 +85,7 @@ private:
         std::uint32_t depth;
         NodeId id;
         std::uint32_t set;  // index into sets_; the rows are positions in that set
+        Bounds bounds;
     };
 
     struct OpenLeaf {
@@ -135,8 +139,8 @@ private:
         }
         if (params_.max_leaf_nodes == 0) copy_rows(node);
         const auto features = std::span(features_).subspan(node.features.first, node.features.size);
-        const auto split =
-            splitter_.find(*sets_[node.set], node.rows, node.total, features, node.key, stop_);
+        auto split = splitter_.find(*sets_[node.set], node.rows, node.total, node.bounds, features,
+                                    node.key, stop_);
         if (split && !splitter_.constants().empty())
             node.features = without_constants(node.features);
         return split;
@@ -164,18 +168,56 @@ private:
     }
 
     void expand(const Node& node, const Split& split) {
-        const auto [left, right] =
-            partition_.apply(*sets_[node.set], node.rows, split.feature, split.code);
+        const Column& column = context_.columns.column[split.feature];
+        const auto [left, right] = partition_.apply(*sets_[node.set], node.rows, column, split);
         const Stats left_total = weigh(left, node.set);
         const Stats right_total = weigh(right, node.set);
         const NodeId left_id = append(left_total);
         const NodeId right_id = append(right_total);
-        tree_.splits.push_back({node.id, split.feature, split.threshold});
+        const NodeMasses left_masses = left_total.masses(context_.factors);
+        const NodeMasses right_masses = right_total.masses(context_.factors);
+        const bool missing_left = split.missing == MissingSide::Larger
+                                      ? left_masses.w_u >= right_masses.w_u
+                                      : split.missing == MissingSide::Left;
+        append(node.id, split, column, missing_left);
+        const auto [left_bounds, right_bounds] =
+            child_bounds(node.bounds, split, ratio(left_masses), ratio(right_masses));
         // The right child waits on the stack while the left one grows.
         open({right, right_total, node.features, derive(node.key, kRight), node.depth + 1, right_id,
-              node.set});
+              node.set, right_bounds});
         open({left, left_total, node.features, derive(node.key, kLeft), node.depth + 1, left_id,
-              node.set});
+              node.set, left_bounds});
+    }
+
+    // Bounds of the subtrees of both children, given their ratios W_p / W_u.
+    std::pair<Bounds, Bounds> child_bounds(const Bounds& bounds, const Split& split, double at_left,
+                                           double at_right) const {
+        const int direction =
+            std::isfinite(split.threshold) ? context_.monotone.direction(split.feature) : 0;
+        if (direction > 0) {
+            const double middle = midpoint(at_left, at_right);
+            return {{bounds.low, middle}, {middle, bounds.high}};
+        }
+        if (direction < 0) {
+            const double middle = midpoint(at_right, at_left);
+            return {{middle, bounds.high}, {bounds.low, middle}};
+        }
+        return {bounds, bounds};
+    }
+
+    void append(NodeId node, const Split& split, const Column& column, bool missing_left) {
+        const bool categorical = !split.categories.empty();
+        if (!categorical) {
+            tree_.splits.push_back({node, split.feature, missing_left, false, split.threshold});
+            return;
+        }
+        const auto all = std::span(split.categories);
+        const auto listed = missing_left ? all.subspan(split.n_left) : all.first(split.n_left);
+        tree_.splits.push_back(
+            {node, split.feature, missing_left, true, static_cast<double>(listed.size())});
+        for (const Code code : listed) {
+            tree_.categories.push_back(static_cast<CategoryId>(column.value(code)));
+        }
     }
 
     Stats weigh(const NodeRows& rows, std::uint32_t set) const {

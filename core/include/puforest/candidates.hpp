@@ -1,4 +1,5 @@
-// Candidate splits of a node: features, and thresholds between two values. Drawing only.
+// Candidate splits of a node: features, thresholds between two values, and sets of categories.
+// Drawing only.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +24,16 @@ inline double threshold_between(double low, double high, double u) {
         width <= std::numeric_limits<double>::max() ? low + u * width : low * (1 - u) + high * u;
     return t >= low && t < high ? t : low;
 }
+
+// Random sets of categories: bit b of the word of a category tells whether it is in set b.
+inline std::uint64_t category_word(std::uint64_t salt, std::uint64_t category) {
+    return derive(salt, category);
+}
+
+// Number of random sets for each threshold that a numeric feature would have: as many as there are
+// categories beyond the first, like indicators of them, but no more than this. With a single set,
+// extra trees are 2.7 points less accurate than with indicators on KEEL's splice.
+inline constexpr std::size_t kMostSets = 4;
 
 // Draws the features of a node without replacement, from the random stream of its key.
 class FeatureDraw {
@@ -55,6 +66,9 @@ public:
 
     // Uniform on [0, 1), for a threshold of the feature drawn last.
     double uniform() { return rng_.uniform(); }
+
+    // 64 random bits, for the categories of the feature drawn last.
+    std::uint64_t word() { return rng_.next(); }
 
     // Restore the order of the list.
     void finish() {

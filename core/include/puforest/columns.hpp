@@ -2,7 +2,8 @@
 //
 // The code of a value is its rank among the distinct values of its column, so `x <= t` on
 // values is `code <= c` on codes, and a column of at most 256 distinct values takes one byte
-// per row. Only this file knows the width of the codes of a column; use `visit` to read them.
+// per row. A missing value, NaN, has a code of its own, above all others. Only this file knows the
+// width of the codes of a column; use `visit` to read them.
 //
 // Codes are stored twice: by column, for large nodes, which stream through one column at a time,
 // and by row, from which the rows of smaller nodes are copied (workset.hpp). Constant columns have
@@ -24,6 +25,12 @@
 namespace puforest {
 
 struct Columns;
+
+// The rows to encode, of which the first `n_labeled` are labeled.
+struct EncodedRows {
+    std::span<const Row> order;
+    std::uint32_t n_labeled;
+};
 
 class Column {
 public:
@@ -47,9 +54,16 @@ public:
     // Offset of the code of this column in a row of Columns::by_row.
     std::uint32_t offset() const { return offset_; }
 
+    // Whether the values are numbers of categories.
+    bool categorical() const { return categorical_; }
+
+    // Whether values are missing, and the code of missing values.
+    bool has_missing() const { return has_missing_; }
+    Code missing_code() const { return size_; }
+
     // Number of distinct values, and the value of a code. Values ascend with their codes.
     Code size() const { return size_; }
-    bool varies() const { return size_ > 1; }
+    bool varies() const { return size_ + has_missing_ > 1; }
     double value(Code code) const {
         if (!values_) return first_ + code;
         return single_ ? reinterpret_cast<const float*>(values_.get())[code]
@@ -77,6 +91,9 @@ public:
 private:
     template <class Real>
     friend class ColumnEncoder;
+    template <class Table>
+    friend Columns encode(const Table&, const EncodedRows&, std::span<const FeatureId>, unsigned,
+                          const Poll&);
     friend void store_by_row(Columns&, unsigned, const Poll&);
 
     const std::byte* codes_ = nullptr;     // in Columns::memory
@@ -86,6 +103,8 @@ private:
     std::uint32_t offset_ = 0;
     std::uint8_t width_ = 0;
     bool single_ = false;  // values are float, not double
+    bool has_missing_ = false;
+    bool categorical_ = false;
 };
 
 struct Columns {
@@ -102,10 +121,10 @@ struct Columns {
     std::unique_ptr<Arena> memory = std::make_unique<Arena>();  // of all codes
 };
 
-// Encode the rows `order` of `x`, of which the first `n_labeled` are labeled. All values must be
-// finite.
-template <class Real>
-Columns encode(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labeled,
+// Encode rows of a Matrix or a SparseMatrix. Values must be finite or NaN; those of categorical
+// features must be NaN or whole numbers below kMaxCategories, or std::invalid_argument is thrown.
+template <class Table>
+Columns encode(const Table& x, const EncodedRows& rows, std::span<const FeatureId> categorical,
                unsigned n_threads, const Poll& poll);
 
 }  // namespace puforest

@@ -17,6 +17,13 @@ struct CodeRange {
     Code high;
 };
 
+// The codes below a limit, and the number of the others. If there are none, low is above high.
+struct CodesBelow {
+    Code low;
+    Code high;
+    std::uint32_t n_other;
+};
+
 // Codes stored in lines, to be transposed into columns: code k of line l goes to
 // out + k * out_stride + l * sizeof(code).
 struct Lines {
@@ -31,11 +38,16 @@ struct Lines {
 };
 
 // `mask` has a byte for each code: 255 to include it, 0 to ignore it. At least one code must be
-// included.
+// included in ranges.
 template <class CodeType>
 struct KernelsOf {
     CodeRange (*range)(const CodeType* codes, std::size_t n);
     CodeRange (*masked_range)(const CodeType* codes, const std::uint8_t* mask, std::size_t n);
+
+    // `limit` is the largest code.
+    CodesBelow (*range_below)(const CodeType* codes, std::size_t n, Code limit);
+    CodesBelow (*masked_range_below)(const CodeType* codes, const std::uint8_t* mask, std::size_t n,
+                                     Code limit);
 
     // Number of codes that are at most `c`.
     std::uint32_t (*count)(const CodeType* codes, std::size_t n, Code c);

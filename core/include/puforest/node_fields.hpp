@@ -23,7 +23,12 @@ inline constexpr std::nullopt_t kSum = std::nullopt;
 // FIELD(type, name, value in leaves, meaning)
 #define PUFOREST_NODE_FIELDS(FIELD)                                                               \
     FIELD(std::int32_t, feature, kLeaf, "Feature to split on, an index of a column of X.")        \
-    FIELD(double, threshold, 0, "Samples with `x <= threshold` go left, others right. Finite.")   \
+    FIELD(double, threshold, 0, "Samples with `x <= threshold` go left, larger values right. "    \
+          "Finite; infinity if only missing values go right; 0 if the feature is categorical.")   \
+    FIELD(std::uint8_t, missing_left, 0, "1 if missing values go left, 0 if they go right.")      \
+    FIELD(std::int32_t, n_categories, 0, "Number of categories listed for the node; 0 if the "    \
+          "feature is not categorical. Samples of a listed category go to the side opposite "     \
+          "that of missing values, all others to the same side.")                                 \
     FIELD(NodeId, left, kLeaf, "Left child, as an index within the tree, greater than that of "   \
           "its parent. The right child is `left + 1`.")                                           \
     FIELD(double, w_p, kSum, "Mass W_p: estimated probability that a sample reaches the node "    \

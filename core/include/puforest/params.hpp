@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <vector>
+
+#include "puforest/types.hpp"
 
 namespace puforest {
 
@@ -54,6 +57,10 @@ struct TrainParams {
     std::uint32_t first_tree = 0;  // trees [first_tree, first_tree + n_trees) of the forest
     std::uint32_t n_trees = 1;
     std::uint32_t n_threads = 1;
+    std::vector<FeatureId> categorical_features;
+    // Features in which the posterior must not decrease, and those in which it must not increase.
+    std::vector<FeatureId> increasing_features;
+    std::vector<FeatureId> decreasing_features;
 };
 
 }  // namespace puforest

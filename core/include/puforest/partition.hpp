@@ -2,10 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "puforest/choose.hpp"
+#include "puforest/columns.hpp"
 #include "puforest/types.hpp"
 #include "puforest/workset.hpp"
 
@@ -14,35 +18,57 @@ namespace puforest {
 class Partition {
 public:
     // Rows keep their order on both sides, so that the children read memory in ascending order.
-    std::pair<NodeRows, NodeRows> apply(const Workset& set, const NodeRows& rows, FeatureId feature,
-                                        Code code) {
-        return set.visit(feature, [&](const auto* codes) {
-            const auto [left_l, right_l] = divide(rows.labeled, codes, code);
-            const auto [left_u, right_u] = divide(rows.unlabeled, codes, code);
-            return std::pair<NodeRows, NodeRows>{{left_l, left_u}, {right_l, right_u}};
+    std::pair<NodeRows, NodeRows> apply(const Workset& set, const NodeRows& rows,
+                                        const Column& column, const Split& split) {
+        const bool missing_left = split.missing == MissingSide::Left;
+        return set.visit(split.feature, [&](const auto* codes) {
+            if (!split.categories.empty()) {
+                // Only the codes that occur at the node are set, and only those are read.
+                if (goes_left_.size() <= column.size()) goes_left_.resize(column.size() + 1);
+                for (std::size_t i = 0; i < split.categories.size(); ++i) {
+                    goes_left_[split.categories[i]] = i < split.n_left;
+                }
+                goes_left_[column.missing_code()] = missing_left;
+                return divide(rows, [&](Row row) { return goes_left_[codes[row]] != 0; });
+            }
+            if (missing_left) {
+                const Code missing = column.missing_code();
+                return divide(rows, [&](Row row) {
+                    return (codes[row] <= split.code) | (codes[row] == missing);
+                });
+            }
+            return divide(rows, [&, code = split.code](Row row) { return codes[row] <= code; });
         });
     }
 
 private:
-    template <class CodeType>
-    std::pair<std::span<Row>, std::span<Row>> divide(std::span<Row> rows, const CodeType* codes,
-                                                     Code code) {
+    template <class GoesLeft>
+    std::pair<NodeRows, NodeRows> divide(const NodeRows& rows, const GoesLeft& goes_left) {
+        const auto [left_l, right_l] = divide(rows.labeled, goes_left);
+        const auto [left_u, right_u] = divide(rows.unlabeled, goes_left);
+        return {{left_l, left_u}, {right_l, right_u}};
+    }
+
+    template <class GoesLeft>
+    std::pair<std::span<Row>, std::span<Row>> divide(std::span<Row> rows,
+                                                     const GoesLeft& goes_left) {
         if (right_.size() < rows.size()) right_.resize(rows.size());
         std::size_t n_left = 0;
         std::size_t n_right = 0;
         // Always store to both sides and advance one: no branch to mispredict.
         for (const Row row : rows) {
-            const bool goes_left = codes[row] <= code;
+            const bool left = goes_left(row);
             rows[n_left] = row;
             right_[n_right] = row;
-            n_left += goes_left;
-            n_right += !goes_left;
+            n_left += left;
+            n_right += !left;
         }
         std::copy_n(right_.begin(), n_right, rows.begin() + static_cast<std::ptrdiff_t>(n_left));
         return {rows.first(n_left), rows.subspan(n_left)};
     }
 
     std::vector<Row> right_;
+    std::vector<std::uint8_t> goes_left_;  // by code of a categorical feature
 };
 
 }  // namespace puforest

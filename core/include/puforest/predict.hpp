@@ -2,22 +2,30 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <variant>
 #include <vector>
 
+#include "puforest/category_sets.hpp"
 #include "puforest/memory.hpp"
 #include "puforest/node_fields.hpp"
 #include "puforest/parallel.hpp"
 #include "puforest/params.hpp"
+#include "puforest/row_blocks.hpp"
 #include "puforest/types.hpp"
 
 namespace puforest {
 
 // The arrays of a fitted forest, over the nodes of all trees.
 struct ForestArrays : NodeSpans {
-    std::span<const std::int64_t> offset;  // tree t has the nodes [offset[t], offset[t + 1])
-    std::span<const double> value;         // prediction of each node as a leaf, in [0, 1]
+    std::span<const std::int64_t> offset;    // tree t has the nodes [offset[t], offset[t + 1])
+    std::span<const CategoryId> categories;  // lists of the nodes, one after another
+    std::span<const double> value;           // prediction of each node as a leaf, in [0, 1]
 };
+
+template <class Real>
+using AnyMatrix = std::variant<Matrix<Real>, SparseMatrix<Real>>;
 
 // A forest packed for rows of floats or doubles: 8 bytes per node for floats, unless trees or rows
 // are huge, and 16 for doubles.
@@ -31,43 +39,70 @@ public:
     std::size_t n_trees() const { return root_.size(); }
     std::uint32_t n_features() const { return n_features_; }
 
-    // out[i] = mean leaf value of row i over the trees, summed in the order of the trees.
-    void mean(const Matrix<Real>& x, double* out, unsigned n_threads, const Poll& poll) const;
+    // X has n_features() columns. out[i] = mean leaf value of row i over the trees, summed in the
+    // order of the trees.
+    void mean(const AnyMatrix<Real>& x, double* out, unsigned n_threads, const Poll& poll) const;
 
     // out[i * n_trees + t] = index of the leaf of tree t that row i reaches.
-    void leaves(const Matrix<Real>& x, std::int32_t* out, unsigned n_threads,
+    void leaves(const AnyMatrix<Real>& x, std::int32_t* out, unsigned n_threads,
                 const Poll& poll) const;
 
     // out[i] = mean leaf value of row i over the trees that were not trained on it; NaN if all
     // were. `order`, `n_labeled` and the sampling are those of the fit.
-    void mean_held_out(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labeled,
-                       const TrainParams& params, double* out, const Poll& poll) const;
+    void mean_held_out(const AnyMatrix<Real>& x, std::span<const Row> order,
+                       std::uint32_t n_labeled, const TrainParams& params, double* out,
+                       const Poll& poll) const;
 
 private:
+    // What a walk has to handle: nodes that send NaN right; nodes that send it to either side; and
+    // categorical nodes, too.
+    enum class Splits { Plain, Missing, Categorical };
+
     // From its low bits up, the word holds whether the left child is a leaf, whether the right
-    // child is, the distance to the left child in nodes, and the feature. A leaf, recognized by the
-    // bits of its parent, holds its value, a double, in place of all this.
+    // child is, whether missing values go left, whether the split is categorical, the distance to
+    // the left child in nodes, and the feature. At a categorical split, the first bytes of the
+    // threshold hold the number of its set. A leaf, recognized by the bits of its parent, holds its
+    // value, a double, in place of all this.
     template <class Word>
     struct Node {
         Real threshold;
         Word split;
     };
+    static constexpr std::uint32_t kMissingLeft = 2;  // positions of bits
+    static constexpr std::uint32_t kCategorical = 3;
+    static constexpr std::uint32_t kFlags = 4;  // number of bits below the distance
 
+    struct Walks;
+
+    // Throws unless the features, children and thresholds of tree t are valid. Returns the largest
+    // distance between a node and its left child.
+    NodeId check_tree(const ForestArrays& forest, std::size_t t);
     template <class Word>
     void pack(const ForestArrays& forest);
 
-    // For each tree t, start(t, add) calls add(k, row) for the rows of a block to pass through that
-    // tree; then use(t, k, leaf, value) is called for them, tree by tree.
-    template <class Start, class Use>
-    void for_each_leaf(const Matrix<Real>& x, const StopFlag& stop, Start&& start, Use&& use) const;
-    template <class Word, class Start, class Use>
-    void walk(std::size_t first_tree, std::size_t last_tree, const Matrix<Real>& x,
-              const StopFlag& stop, Start& start, Use& use) const;
+    // Call use(block, stop) for blocks of all rows of x, or of the rows `order` if it is not null.
+    void for_each_block(
+        const AnyMatrix<Real>& x, std::size_t n_rows, const Row* order, unsigned n_threads,
+        const Poll& poll,
+        const std::function<void(const RowBlock<Real>&, const StopFlag&)>& use) const;
 
-    std::size_t block_rows() const;
+    // For each tree t, call use(t, k, leaf, value) for those rows k of the block for which
+    // enters(t, k) holds.
+    template <class Enters, class Use>
+    void for_each_leaf(const RowBlock<Real>& block, const StopFlag& stop, const Enters& enters,
+                       const Use& use) const;
+    void walk(Splits splits, Walks& walks, const StopFlag& stop) const;
+    template <Splits kSplits, class Word>
+    void walk_nodes(Walks& walks, const StopFlag& stop) const;
+    template <Splits kSplits, class Word>
+    std::size_t goes_right(const Node<Word>& node, Real x) const;
+
+    std::size_t node_bytes() const;
 
     std::uint32_t n_features_;
     Memory nodes_;
+    CategorySets sets_;
+    Splits splits_ = Splits::Plain;
     bool small_nodes_ = false;     // Node<std::uint32_t>, else Node<std::uint64_t>
     std::uint32_t step_bits_ = 0;  // bits of the distance to the left child in a word
     std::vector<std::size_t> root_;

@@ -25,11 +25,26 @@ struct Cut {
     Code above;
 };
 
-// All cuts of a node by a feature, and the statistics of the rows to the left of each.
+// All cuts of a node by a feature, and the statistics of the rows to the left of each. Rows
+// without a value have the largest code of the column, so that only the last cut can be above them.
 template <class Stats>
 struct Cuts {
     std::span<const Cut> place;
     std::span<const Stats> left;
+};
+
+// The rows of a node with a certain code.
+template <class Stats>
+struct Bin {
+    Code code;
+    Stats rows;
+};
+
+// The codes of the values at a node, and the rows without a value.
+template <class Stats>
+struct ValueRange {
+    CodeRange codes;
+    Stats missing;
 };
 
 // The codes of the rows of a node: the whole column of the workset with a mask, or a buffer of only
@@ -74,6 +89,31 @@ public:
                          : loops.range(here.codes, here.size);
     }
 
+    // The same without the code `missing` of the rows without a value. If there is nothing else,
+    // low is above high.
+    template <class CodeType>
+    ValueRange<Stats> value_range(const NodeCodes<CodeType>& here, Code missing) const {
+        const KernelsOf<CodeType>& loops = loops_.template of<CodeType>();
+        const auto part = [&](std::size_t begin, std::size_t end) {
+            const CodeType* const codes = here.codes + begin;
+            return here.mask
+                       ? loops.masked_range_below(codes, here.mask + begin, end - begin, missing)
+                       : loops.range_below(codes, end - begin, missing);
+        };
+        const CodesBelow labeled = part(0, here.unlabeled_begin);
+        const CodesBelow unlabeled = part(here.unlabeled_begin, here.size);
+        ValueRange<Stats> found{
+            {std::min(labeled.low, unlabeled.low), std::max(labeled.high, unlabeled.high)}, {}};
+        if constexpr (std::is_same_v<Stats, Counts>) {
+            found.missing = {labeled.n_other, unlabeled.n_other};
+        } else if (labeled.n_other + unlabeled.n_other > 0) {
+            for_each_row([&](std::size_t i, Row row, bool is_labeled) {
+                if (here.codes[i] == missing) found.missing.add(row, is_labeled, set_->weights());
+            });
+        }
+        return found;
+    }
+
     // Statistics of the rows with codes of at most `code`.
     template <class CodeType>
     Stats left_of(const NodeCodes<CodeType>& here, Code code) const {
@@ -96,7 +136,29 @@ public:
 
     // All cuts of a feature; none if it is constant at the node. Valid until the next call.
     Cuts<Stats> cuts(FeatureId feature) {
-        return set_->visit(feature, [&](const auto* column) { return cut_codes(column); });
+        n_cuts_ = 0;
+        left_ = Stats{};
+        set_->visit(feature, [&](const auto* column) {
+            for_each_code(
+                column, [&](std::size_t most) { reserve_cuts(most); },
+                [&](Code code, const Stats& some) { add_cut_before(code, some); });
+        });
+        return {{cuts_.data(), n_cuts_}, {left_of_cut_.data(), n_cuts_}};
+    }
+
+    // The rows of each code of a feature, in ascending order; at most one if it is constant at the
+    // node. Valid until the next call.
+    std::span<const Bin<Stats>> bins(FeatureId feature) {
+        found_.clear();
+        set_->visit(feature, [&](const auto* column) {
+            for_each_code(
+                column, [](std::size_t) {},
+                [&](Code code, const Stats& some) {
+                    if (found_.empty() || found_.back().code != code) found_.push_back({code, {}});
+                    found_.back().rows += some;
+                });
+        });
+        return found_;
     }
 
 private:
@@ -109,6 +171,11 @@ private:
     template <class CodeType>
     PUFOREST_INLINE NodeCodes<CodeType> fetch(const CodeType* column) {
         if (masked_) return {column, mask_.data(), set_->unlabeled_begin(), set_->extent()};
+        return gather(column);
+    }
+
+    template <class CodeType>
+    PUFOREST_INLINE NodeCodes<CodeType> gather(const CodeType* column) {
         const std::size_t n = rows_.size();
         if (buffer_.size() < n * sizeof(CodeType)) buffer_.resize(n * sizeof(CodeType));
         auto* const codes = reinterpret_cast<CodeType*>(buffer_.data());
@@ -116,39 +183,36 @@ private:
         return {codes, nullptr, rows_.labeled.size(), n};
     }
 
-    template <class CodeType>
-    Cuts<Stats> cut_codes(const CodeType* column) {
-        n_cuts_ = 0;
-        left_ = Stats{};
+    // Call use(code, some of its rows) in ascending order of the codes of a feature, after
+    // reserve(an upper bound of their number). No calls if all codes are equal; then there may be
+    // one.
+    template <class CodeType, class Reserve, class Use>
+    void for_each_code(const CodeType* column, Reserve&& reserve, Use&& use) {
         if constexpr (std::is_same_v<Stats, Counts> && sizeof(CodeType) == 1) {
             if (rows_.size() >= kManyRows) {
-                cut_bytes(column);
-                return found_cuts();
+                reserve(256);
+                count_bytes(column, use);
+                return;
             }
         }
-        const NodeCodes<CodeType> here = fetch(column);
+        const NodeCodes<CodeType> here = gather(column);
         const CodeRange codes = range(here);
-        if (codes.low == codes.high) return {};
+        if (codes.low == codes.high) return;
         const std::size_t n = rows_.size();
         const std::size_t n_bins = std::size_t{codes.high} - codes.low + 1;
-        reserve_cuts(std::min(n, n_bins));
+        reserve(std::min(n, n_bins));
         // Sums depend on the order of summation, so for them the result depends on this limit.
         const bool few_bins = n_bins <= kBinsPerRow * n;
         if (few_bins || (std::is_same_v<Stats, Counts> && n_bins <= kMostBins)) {
-            cut_bins(here.codes, codes.low, n_bins);
+            fill_bins(here.codes, codes.low, n_bins, use);
         } else {
-            cut_sorted(here.codes);
+            sort_rows(here.codes, use);
         }
-        return found_cuts();
-    }
-
-    Cuts<Stats> found_cuts() const {
-        return {{cuts_.data(), n_cuts_}, {left_of_cut_.data(), n_cuts_}};
     }
 
     // Fill a bin for each code in one pass, and mark it unless most bins are filled anyway.
-    template <class CodeType>
-    void cut_bins(const CodeType* here, Code low, std::size_t n_bins) {
+    template <class CodeType, class Use>
+    void fill_bins(const CodeType* here, Code low, std::size_t n_bins, Use&& use) {
         if (bins_.size() < n_bins) bins_.resize(n_bins);
         const bool dense = n_bins <= rows_.size();
         const std::size_t n_words = (n_bins + 63) / 64;
@@ -159,7 +223,7 @@ private:
             if (!dense) marks_[bin / 64] |= std::uint64_t{1} << bin % 64;
         });
         const auto empty = [&](std::size_t bin) {
-            add_cut_before(low + static_cast<Code>(bin), bins_[bin]);
+            use(low + static_cast<Code>(bin), bins_[bin]);
             bins_[bin] = Stats{};
         };
         if (dense) {
@@ -177,8 +241,8 @@ private:
     }
 
     // Sort the rows by code if there are too many codes for bins.
-    template <class CodeType>
-    void cut_sorted(const CodeType* here) {
+    template <class CodeType, class Use>
+    void sort_rows(const CodeType* here, Use&& use) {
         sorted_.clear();
         for (std::size_t i = 0; i < rows_.size(); ++i) {
             sorted_.push_back(std::uint64_t{here[i]} << 32 | i);
@@ -192,13 +256,14 @@ private:
             Stats one;
             one.add(labeled ? rows_.labeled[i] : rows_.unlabeled[i - n_labeled], labeled,
                     set_->weights());
-            add_cut_before(code, one);
+            use(code, one);
         }
     }
 
     // The same for many rows of a byte column: directly from the column into several sets of bins
     // in turn, since an addition to a bin has to wait for the previous one.
-    void cut_bytes(const std::uint8_t* column)
+    template <class Use>
+    void count_bytes(const std::uint8_t* column, Use&& use)
         requires std::is_same_v<Stats, Counts>
     {
         constexpr std::size_t kSets = 4;
@@ -217,10 +282,9 @@ private:
         };
         const auto labeled = count(rows_.labeled);
         const auto unlabeled = count(rows_.unlabeled);
-        reserve_cuts(labeled.size());
         for (Code code = 0; code < labeled.size(); ++code) {
             const Counts here{labeled[code], unlabeled[code]};
-            if (here.rows() > 0) add_cut_before(code, here);
+            if (here.rows() > 0) use(code, here);
         }
     }
 
@@ -271,6 +335,7 @@ private:
     std::vector<Stats> bins_;           // all empty between searches
     std::vector<std::uint64_t> marks_;  // a bit for each nonempty bin
     std::vector<std::uint64_t> sorted_;
+    std::vector<Bin<Stats>> found_;
     std::vector<Cut> cuts_;
     std::vector<Stats> left_of_cut_;
     std::size_t n_cuts_ = 0;

@@ -12,10 +12,11 @@
 
 namespace puforest {
 
-// Train on the rows `order` of `x`, of which the first `n_labeled` are labeled; `weights` are
-// indexed by position in `order`. Throws std::invalid_argument if the sizes do not match.
-template <class Real>
-std::vector<Tree> train(const Matrix<Real>& x, std::span<const Row> order, std::uint32_t n_labeled,
+// Train on the rows `order` of `x`, a Matrix or a SparseMatrix, of which the first `n_labeled` are
+// labeled; `weights` are indexed by position in `order`. Throws std::invalid_argument if the sizes
+// do not match, and std::out_of_range if a parameter names a feature that `x` does not have.
+template <class Table>
+std::vector<Tree> train(const Table& x, std::span<const Row> order, std::uint32_t n_labeled,
                         const RowWeights& weights, const TrainParams& params, const Poll& poll);
 
 }  // namespace puforest

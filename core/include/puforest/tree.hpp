@@ -1,7 +1,10 @@
 // A grown tree.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "puforest/masses.hpp"
@@ -11,7 +14,10 @@
 namespace puforest {
 
 struct Tree : NodeVectors {
+    std::vector<CategoryId> categories;  // lists of the nodes, one after another
+
     NodeId size() const { return static_cast<NodeId>(feature.size()); }
+    bool operator==(const Tree&) const = default;
 };
 
 // A tree in less than half the memory, for as long as the codes take most of it.
@@ -19,12 +25,15 @@ template <class Stats>
 struct PackedTree {
     struct Split {
         NodeId node;
-        FeatureId feature;
-        double threshold;
+        FeatureId feature : 30;
+        FeatureId missing_left : 1;
+        FeatureId categorical : 1;
+        double threshold;  // number of listed categories if categorical
     };
 
-    std::vector<Stats> total;   // of each node
-    std::vector<Split> splits;  // split j created the nodes 2j + 1 and 2j + 2
+    std::vector<Stats> total;            // of each node
+    std::vector<Split> splits;           // split j created the nodes 2j + 1 and 2j + 2
+    std::vector<CategoryId> categories;  // lists of the splits, one after another
     MassFactors factors{};
 
     Tree unpack() const {
@@ -41,13 +50,37 @@ struct PackedTree {
             tree.n_unlabeled[i] = static_cast<std::int32_t>(total[i].counts().unlabeled);
         }
         for (std::size_t j = 0; j < splits.size(); ++j) {
-            const auto [node, feature, threshold] = splits[j];
-            const auto i = static_cast<std::size_t>(node);
-            tree.feature[i] = static_cast<std::int32_t>(feature);
-            tree.threshold[i] = threshold;
+            const Split& split = splits[j];
+            const auto i = static_cast<std::size_t>(split.node);
+            tree.feature[i] = static_cast<std::int32_t>(split.feature);
+            tree.missing_left[i] = split.missing_left;
             tree.left[i] = static_cast<NodeId>(2 * j + 1);
+            if (split.categorical) {
+                tree.n_categories[i] = static_cast<std::int32_t>(split.threshold);
+            } else {
+                tree.threshold[i] = split.threshold;
+            }
         }
+        tree.categories = by_node(tree.n_categories);
         return tree;
+    }
+
+private:
+    // The lists of categories in the order of the nodes.
+    std::vector<CategoryId> by_node(const std::vector<std::int32_t>& n_categories) const {
+        std::vector<std::size_t> begin(n_categories.size());
+        std::exclusive_scan(n_categories.begin(), n_categories.end(), begin.begin(),
+                            std::size_t{0});
+        std::vector<CategoryId> lists(categories.size());
+        auto next = categories.begin();
+        for (const Split& split : splits) {
+            const auto i = static_cast<std::size_t>(split.node);
+            if (!split.categorical) continue;
+            std::copy_n(next, n_categories[i],
+                        lists.begin() + static_cast<std::ptrdiff_t>(begin[i]));
+            next += n_categories[i];
+        }
+        return lists;
     }
 };
 

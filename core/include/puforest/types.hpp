@@ -8,7 +8,8 @@ namespace puforest {
 
 using Row = std::uint32_t;  // a position in the row order: labeled rows first
 using FeatureId = std::uint32_t;
-using Code = std::uint32_t;   // rank of a value among the distinct values of its column
+using Code = std::uint32_t;  // rank of a value among the distinct values of its column
+using CategoryId = std::uint16_t;
 using NodeId = std::int32_t;  // index within one tree; the root is 0
 
 // Siblings are adjacent (right = left + 1), and a tree has at most 2n - 1 nodes, so this is the
@@ -17,6 +18,9 @@ inline constexpr std::size_t kMaxRows = (std::size_t{1} << 30) - 1;
 
 // Codes take up to four bytes, and offsets within a row are 32-bit.
 inline constexpr std::size_t kMaxColumns = (std::size_t{1} << 29) - 1;
+
+// Categories of a column are numbered from 0.
+inline constexpr std::size_t kMaxCategories = 65535;
 
 // A read-only view of a dense matrix with any strides, in elements.
 template <class Real>
@@ -31,6 +35,17 @@ struct Matrix {
         return data[static_cast<std::ptrdiff_t>(row) * row_stride +
                     static_cast<std::ptrdiff_t>(col) * col_stride];
     }
+};
+
+// A read-only view of a sparse matrix by rows: row i has the values [begin[i], begin[i + 1]), in
+// ascending order of their columns. All other values are 0.
+template <class Real>
+struct SparseMatrix {
+    const Real* data;
+    const std::int32_t* column;
+    const std::int64_t* begin;
+    std::size_t rows;
+    std::size_t cols;
 };
 
 }  // namespace puforest
