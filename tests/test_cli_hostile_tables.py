@@ -21,7 +21,8 @@ def test_rows_longer_than_a_block(tmp_path, monkeypatch):
     monkeypatch.setattr(text_module, "BLOCK", 2**8)
     monkeypatch.setattr(text_module, "CELL", 1)
     path = tmp_path / "t.csv"
-    path.write_text("a,t,y\n" + rows(200) + f"7,{'x' * 1000},1\n" + rows(200))
+    words = "".join(f"{i},{'pqr'[i % 3]},{i % 2}\n" for i in range(200))
+    path.write_text("a,t,y\n" + words + f"7,{'x' * 1000},1\n" + words)
     features = read(path, "y").features
     assert features.X["a"].to_pylist() == [*range(200), 7, *range(200)]
     assert features.kinds == {"t": "category"}

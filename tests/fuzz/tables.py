@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from puforest.cli._scoring import match_columns, scored_batches
+from puforest.cli._model_columns import match_columns
+from puforest.cli._model_rows import ModelRows
 from puforest.cli.tables._dialect import TextOptions
+from puforest.cli.tables._features import ColumnChoice
 from puforest.cli.tables._open import open_table
 from puforest.cli.tables._pu_table import read_pu
 

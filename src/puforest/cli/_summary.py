@@ -16,13 +16,13 @@ from puforest.cli.tables._pu_table import PUTable
 from puforest.cli.tables._source import Source
 from puforest.scenario import DESCRIPTIONS
 
-# Adjectives for features of a kind.
-ADJECTIVES = {
-    NUMBER: "numeric",
-    BOOLEAN: "boolean",
-    CATEGORY: "categorical",
-    DATETIME: "dates",
-    DURATION: "durations",
+# Words for one and for several features of a kind.
+KIND_WORDS = {
+    NUMBER: ("numeric", "numeric"),
+    CATEGORY: ("categorical", "categorical"),
+    BOOLEAN: ("boolean", "boolean"),
+    DATETIME: ("date", "dates"),
+    DURATION: ("duration", "durations"),
 }
 
 # Columns not used that are listed; --json lists all.
@@ -37,7 +37,7 @@ def print_summary(console: Console, source: Source, data: PUTable, scenario: str
         "rows": f"{n:,}: {data.n_labeled:,} labeled, {n - data.n_labeled:,} unlabeled",
         "labels": str(data.rule),
         "features": describe_kinds(features),
-        "missing": listed_cells("value", features.missing) if features.missing else "no values",
+        "missing": listed_cells("value", features.missing) if features.missing else "none",
         "scenario": f"{scenario}: {DESCRIPTIONS[scenario]}",
     }
     console.facts("Data", facts)
@@ -57,11 +57,11 @@ def print_summary(console: Console, source: Source, data: PUTable, scenario: str
 
 def describe_kinds(features: Features) -> str:
     """Describe the number of features of each kind, and their names."""
-    names = name_list(features.names, MOST_LISTED)
     counts = Counter(features.kinds.values())
     counts[NUMBER] = len(features.names) - len(features.kinds)
-    kinds = ", ".join(f"{counts[k]:,} {word}" for k, word in ADJECTIVES.items() if counts[k])
-    return f"{len(features.names):,} ({kinds}): {names}"
+    parts = [f"{counts[k]:,} {w[counts[k] > 1]}" for k, w in KIND_WORDS.items() if counts[k]]
+    names = name_list(features.names, MOST_LISTED)
+    return f"{len(features.names):,} ({', '.join(parts)}): {names}"
 
 
 def print_left_out(console: Console, features: Features) -> None:

@@ -178,7 +178,6 @@ def fit(
         n_estimators=trees,
         max_depth=max_depth,
         min_samples_leaf=min_samples_leaf,
-        categorical_features=table.features.categorical,
         monotonic_cst=directions or None,
         n_jobs=o.n_jobs(threads),
         random_state=seed,
@@ -237,11 +236,13 @@ def refuse_unordered(features: Features, directions: Mapping[str, int]) -> None:
 
 def train(console: Console, forest: Any, table: PUTable) -> None:
     """Fit the forest with a progress bar."""
+    from puforest.cli.tables._pu_table import NEARLY_UNIQUE
     from puforest.prior import PriorEstimatedWarning
 
     what = "Training" if forest.prior else "Estimating the prior and training"
     with console.progress(what) as done, warnings.catch_warnings():
         warnings.simplefilter("ignore", PriorEstimatedWarning)  # printed with the forest
+        warnings.filterwarnings("ignore", NEARLY_UNIQUE)  # printed with the summary
         forest.fit(table.features.X, table.labeled, progress=done)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -54,12 +54,6 @@ class Features:
     left_out: list[LeftOut] = field(default_factory=list)
     identifiers: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-
-    @property
-    def categorical(self) -> list[str] | Literal["from_dtype"]:
-        """Value of the parameter `categorical_features` of estimators."""
-        names = [name for name, kind in self.kinds.items() if kind == CATEGORY]
-        return names or "from_dtype"
 
 
 class FeatureColumns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,9 @@ from puforest.io._trees import MOST_FEATURES
 
 # Bytes per feature besides its values: its name, and the data that a forest keeps for it.
 FEATURE = 300
+
+# Message of the warning about categories that identify rows.
+NEARLY_UNIQUE = ".*every row has its own category"
 
 NO_ROWS = "has columns but no rows: training requires labeled and unlabeled rows"
 
@@ -52,8 +56,9 @@ class PUTable:
 
     def encoded(self) -> EncodedTable:
         """Encode the features as numbers."""
-        features = self.features
-        return FeatureSchema.of_table(features.X, categorical_features=features.categorical)[1]
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", NEARLY_UNIQUE)
+            return FeatureSchema.of_table(self.features.X)[1]
 
 
 def label_column(source: Source, label: str | None) -> str:
