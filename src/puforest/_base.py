@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,9 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from puforest import _core
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
+from puforest._encoded import EncodedTable
 from puforest._fit_record import FitRecord, OutOfBag, RecordedFitMixin
 from puforest._masses import GroupMasses, group_masses, refuse_impossible_prior
 from puforest._model import Forest
+from puforest._monotone import monotone_features
 from puforest._out_of_bag import out_of_bag_risk
 from puforest._progress import Progress
 from puforest._schema import FeatureSchema
@@ -45,6 +47,8 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
     risk: str
     loss: str
     voting: str
+    categorical_features: Any
+    monotonic_cst: Any
     random_state: int | np.random.RandomState | None
 
     def _set_parameters(self, arguments: dict[str, Any]) -> None:
@@ -66,7 +70,10 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training data: finite numbers. Dates and masked entries are rejected.
+            Training data: an array, a sparse matrix, or a pandas, polars or Arrow table. Text and
+            categorical columns are categories (see ``categorical_features``), dates and durations
+            are numbers of days, and NaN, None and nulls are missing values. Infinite values are
+            rejected.
         y : array-like of shape (n_samples,)
             Labels with two values, such as 1 and 0, 1 and -1, or True and False: the larger marks
             labeled positives, the smaller unlabeled rows (with ``risk="pn"``: negatives). Missing
@@ -93,16 +100,19 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         check.one_of("voting", self.voting, check.VOTINGS)
         prior = check.class_prior(self.prior)
         earlier = self._record if self._adds_trees() else None
-        schema, X, y = self._training_data(X, y, earlier)
+        schema, table, y = self._training_data(X, y, earlier)
         rows = training_rows(y, sample_weight, propensity, risk=self.risk)
         # Not get_params, which leaves out those that a subclass fixes in its __init__.
         parameters = {name: v for name, v in vars(self).items() if not name.startswith("_")}
-        params = train_params(parameters, thresholds=self._thresholds, rows=rows, d=X.shape[1])
+        params = train_params(parameters, thresholds=self._thresholds, rows=rows, table=table)
+        params.increasing_features, params.decreasing_features = monotone_features(
+            self.monotonic_cst, schema
+        )
 
         estimate = None
         if prior is None and propensity is None and self.risk != "pn":
             if earlier is None:
-                estimate = self._estimate_prior(X, y, sample_weight)
+                estimate = self._estimate_prior(table, y, sample_weight)
                 prior = estimate.value
             else:
                 estimate, prior = earlier.prior_estimate, earlier.prior
@@ -128,9 +138,9 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
             n_unlabeled=rows.n_unlabeled,
             seed=params.seed,
         )
-        forest = self._grow(X, rows, params, record, earlier, progress)
+        forest = self._grow(table, rows, params, record, earlier, progress)
         if parameters.get("oob_score", False):
-            record = replace(record, out_of_bag=self._evaluate(forest, X, rows, params, record))
+            record = replace(record, out_of_bag=self._evaluate(forest, table, rows, params, record))
         self._record, self._forest = record, forest
         return self
 
@@ -141,17 +151,26 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
 
     def _training_data(
         self, X: check.MatrixLike, y: check.MatrixLike, earlier: FitRecord | None
-    ) -> tuple[FeatureSchema, NDArray[Any], NDArray[Any]]:
+    ) -> tuple[FeatureSchema, EncodedTable, NDArray[Any]]:
         if self.risk == "pn":
             check.refuse_missing_labels(y)
         name = type(self).__name__
         if earlier is None:
-            return FeatureSchema.of_training_data(X, y, estimator=name)
-        X, y = earlier.schema.matrix(X, y=y, estimator=name)
-        return earlier.schema, X, y
+            return FeatureSchema.of_training_data(
+                X, y, estimator=name, categorical_features=self.categorical_features
+            )
+        unknown: dict[int, int] = {}
+        table = earlier.schema.table(X, estimator=name, unknown=unknown)
+        if unknown:
+            places = ", ".join(map(earlier.schema.place, sorted(unknown)))
+            warn(
+                f"warm_start=True: {places} has categories that the first fit did not see. They "
+                "are treated as missing values."
+            )
+        return earlier.schema, table, check.training_labels(y, len(table), name)
 
     def _estimate_prior(
-        self, X: NDArray[Any], y: NDArray[Any], sample_weight: ArrayLike | None
+        self, X: EncodedTable, y: NDArray[Any], sample_weight: ArrayLike | None
     ) -> PriorEstimate:
         return missing_prior(
             X,
@@ -164,7 +183,7 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
 
     def _grow(
         self,
-        X: NDArray[Any],
+        X: EncodedTable,
         rows: TrainingRows,
         params: _core.TrainParams,
         record: FitRecord,
@@ -198,13 +217,14 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
     def _evaluate(
         self,
         forest: Forest,
-        X: NDArray[Any],
+        X: EncodedTable,
         rows: TrainingRows,
         params: _core.TrainParams,
         record: FitRecord,
     ) -> OutOfBag:
         """Evaluate each training row with the trees that were not grown on it."""
-        votes = forest.predictor(self.voting, X.dtype).mean_held_out(X, rows.native(), params)
+        predictor = forest.predictor(self.voting, X.dtype)
+        votes = predictor.mean_held_out(X.native(), rows.native(), params)
         decision = 2 * votes - 1
         risk = out_of_bag_risk(decision, rows, record.masses, record.risk)
         n_in_bag = np.count_nonzero(np.isnan(votes[rows.order]))
@@ -225,16 +245,17 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
 
     # Predictions
 
-    def _validated(self, X: check.MatrixLike) -> NDArray[Any]:
+    def _validated(self, X: check.MatrixLike) -> EncodedTable:
         if "_record" not in self.__dict__:  # check_is_fitted takes longer than predicting a row
             check_is_fitted(self)
-        return cast("NDArray[Any]", self._record.schema.matrix(X, estimator=type(self).__name__))
+        return self._record.schema.table(X, estimator=type(self).__name__)
 
     def _positive_votes(self, X: check.MatrixLike) -> NDArray[np.float64]:
         """Mean vote of the trees for the positive class, between 0 and 1."""
-        X = self._validated(X)
+        table = self._validated(X)
         check.one_of("voting", self.voting, check.VOTINGS)
-        return self._forest.predictor(self.voting, X.dtype).mean(X, self._n_threads())
+        predictor = self._forest.predictor(self.voting, table.dtype)
+        return predictor.mean(table.native(), self._n_threads())
 
     def predict(self, X: check.MatrixLike) -> NDArray[Any]:
         """Predict the class of each row.
@@ -312,8 +333,9 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         return float(super().score(X, y, sample_weight))
 
     def _leaves(self, X: check.MatrixLike) -> NDArray[np.int32]:
-        X = self._validated(X)
-        return self._forest.predictor("hard", X.dtype).leaves(X, self._n_threads())
+        table = self._validated(X)
+        predictor = self._forest.predictor("hard", table.dtype)
+        return predictor.leaves(table.native(), self._n_threads())
 
     def _decision_path(self, X: check.MatrixLike) -> sp.csr_array:
         leaves = self._leaves(X)
@@ -439,4 +461,8 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
         return tags

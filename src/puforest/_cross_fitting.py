@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from puforest._rows import take_rows
+
 Indices = NDArray[np.intp]
 Split = tuple[Indices, Indices]
 
 
 def cross_fitted_scores(
     fit: Callable[[Indices], Any],
-    X: NDArray[Any],
+    X: Any,
     splits: Iterable[Split],
     after_fold: Callable[[int], None] | None = None,
 ) -> NDArray[np.float64]:
@@ -24,7 +26,7 @@ def cross_fitted_scores(
     ----------
     fit : callable
         Fit a new classifier to the rows with the given indices and return it.
-    X : ndarray of shape (n_samples, n_features)
+    X : table of shape (n_samples, n_features)
         The rows.
     splits : iterable of (train, test)
         Row indices of each split. The test parts must cover every row once.
@@ -36,9 +38,9 @@ def cross_fitted_scores(
     ndarray of shape (n_samples,)
         Held-out ``predict_proba`` of the positive class.
     """
-    scores = np.empty(len(X))
+    scores = np.empty(X.shape[0])
     for n_done, (train, test) in enumerate(splits, start=1):
-        scores[test] = fit(train).predict_proba(X[test])[:, 1]
+        scores[test] = fit(train).predict_proba(take_rows(X, test))[:, 1]
         if after_fold is not None:
             after_fold(n_done)
     return scores

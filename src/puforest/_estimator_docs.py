@@ -46,6 +46,16 @@ PARAMETERS = {
     "max_leaf_nodes": """int or None, default={default}
     If set, grow trees best-first, always splitting the node with the largest risk reduction, until
     they have this many leaves.""",
+    "categorical_features": """"from_dtype", array-like or None, default={default}
+    Categorical features. "from_dtype": text, and columns of a categorical type of pandas, polars or
+    Arrow. Otherwise names, indices or a boolean mask of the columns; None means that all features
+    are numbers. Splits send a set of categories to one side. Categories are stored in the model and
+    matched by label, up to 65,535 in a column; those that are not in the training data count as
+    missing values. Booleans, dates and durations (as days) are always split like numbers.""",
+    "monotonic_cst": """array-like of shape (n_features,), dict or None, default={default}
+    Monotonicity constraint of each feature: 1 if the predicted probability of the positive class
+    may only increase with it, -1 if it may only decrease, 0 for no constraint; or a dict of them by
+    column name. Categorical features cannot be constrained.""",
     "bootstrap": """bool, default={default}
     Whether to grow each tree on a sample drawn with replacement instead of all rows.""",
     "max_labeled": """int, float or None, default={default}

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest import _core
+from puforest._encoded import EncodedTable
 from puforest._masses import group_masses
 from puforest._model import Forest
 from puforest._training import draw_seed, grow, set_masses, train_params
@@ -25,21 +26,21 @@ Array = NDArray[np.float64]
 class LabelForest:
     """Soft-voting forest of labeled against unlabeled rows."""
 
-    X: NDArray[Any]
+    X: EncodedTable
     rows: TrainingRows
     params: _core.TrainParams
     forest: Forest
 
-    def predict_proba(self, X: NDArray[Any]) -> Array:
+    def predict_proba(self, X: EncodedTable) -> Array:
         """Predict the probability of being unlabeled and of being labeled."""
-        labeled = self.forest.predictor("soft", X.dtype).mean(X, self.params.n_threads)
+        labeled = self.forest.predictor("soft", X.dtype).mean(X.native(), self.params.n_threads)
         return np.column_stack([1 - labeled, labeled])
 
     def oob_probabilities(self) -> Array:
         """Predict the probability of being labeled for the training rows, out of bag."""
         predictor = self.forest.predictor("soft", self.X.dtype)
-        decision = 2 * predictor.mean_held_out(self.X, self.rows.native(), self.params) - 1
-        return (1 + decision) / 2
+        votes = predictor.mean_held_out(self.X.native(), self.rows.native(), self.params)
+        return (1 + (2 * votes - 1)) / 2  # rounded as the decision function is
 
     def importances(self) -> Array:
         """Compute the mean risk reduction of each feature."""
@@ -47,7 +48,7 @@ class LabelForest:
 
 
 def label_forest(
-    X: NDArray[Any],
+    X: EncodedTable,
     labeled: NDArray[np.bool_],
     *,
     thresholds: _core.Thresholds,
@@ -63,7 +64,7 @@ def label_forest(
     """
     rows = training_rows(labeled, sample_weight, None, risk="pn")
     parameters |= {"risk": "pn", "scenario": scenario}
-    params = train_params(parameters, thresholds=thresholds, rows=rows, d=X.shape[1])
+    params = train_params(parameters, thresholds=thresholds, rows=rows, table=X)
     masses = group_masses(
         risk="pn",
         scenario=scenario,

@@ -1,41 +1,124 @@
-"""Conversion of X to an array that the core can read."""
+"""Conversion of X to numbers, or to columns of any kind."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array
 
 from puforest import _validation as check
-from puforest._text import reads_as_number
+from puforest._columns import ArrayColumns, TableColumns, columns_of, is_data_frame
+from puforest._sparse import canonical
 
 # Types that the core reads, and the number of cells up to which scikit-learn's checks dominate.
 REAL_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 SMALL_SIZE = 2**16
 
 
-def matrix(X: check.MatrixLike, name: str = "X", **options: Any) -> NDArray[Any]:
-    """Convert a table to an array of float32 or float64; options are those of `check_array`."""
-    refuse_unreadable(X, name)
-    with check.data_errors(name):
-        table: NDArray[Any] = check_array(X, **{"dtype": real_dtype(X)} | options)
-    return in_steps(table)  # type: ignore[no-any-return]
+def opened(X: check.MatrixLike, estimator: str = "") -> NDArray[Any] | sp.csr_array | TableColumns:
+    """Convert X to a matrix if all its cells are numbers, or to columns that can be read.
 
-
-def validated(estimator: Any, X: check.MatrixLike, **options: Any) -> Any:
-    """Convert like `matrix`, and have the estimator remember or compare the columns.
-
-    Options are those of `validate_data`. With labels `y` among them, return both.
+    Matrices are of type float32 or float64, dense or sparse, and contain no infinity. `estimator`
+    is the class name that error messages mention.
     """
-    refuse_unreadable(X, "X")
-    if options.get("y") is not None:
-        options["y"] = check.label_vector(options["y"])
+    if is_data_frame(X):
+        columns = columns_of(X)
+        sparse = columns.sparse()
+        if sparse is None and not (columns.plain.all() and columns.shape[1]):
+            return columns
+        X = X if sparse is None else sparse
+    elif not sp.issparse(X):
+        X = as_array(X)
+        if getattr(X, "ndim", 0) == 2 and X.dtype.kind not in "biufc":
+            return ArrayColumns(checked(X, estimator, dtype=None, ensure_all_finite=False))
+    found = checked(X, estimator, dtype=real_dtype(X), accept_sparse="csr")
+    return canonical(found) if sp.issparse(found) else in_steps(found)
+
+
+def matrix(X: check.MatrixLike, name: str = "X") -> NDArray[Any]:
+    """Convert a table of numbers to an array."""
+    found = opened(X)
+    if not isinstance(found, np.ndarray):
+        raise TypeError(f"{name} must be a dense table of numbers")
+    return found
+
+
+def stacked(
+    columns: TableColumns, encoded: Mapping[int, NDArray[Any]], place: Callable[[int], str]
+) -> NDArray[Any]:
+    """Combine encoded columns and plain numbers into a matrix without infinity."""
+    dtype = smallest_float(*columns.plain_types, *(values.dtype for values in encoded.values()))
+    matrix = np.empty(columns.shape, dtype, order="F")
+    with np.errstate(over="ignore"):
+        if columns.plain.any():
+            matrix[:, columns.plain] = columns.numbers(dtype)
+        for j, values in encoded.items():
+            matrix[:, j] = values
+    for j in range(columns.shape[1]):
+        if np.isinf(matrix[:, j]).any():
+            raise ValueError(
+                f"X contains infinity or a value too large for {dtype!r} in {place(j)}: replace "
+                "it, by NaN if the value is missing"
+            )
+    return checked(matrix, "", ensure_all_finite=False)  # type: ignore[no-any-return]
+
+
+def checked(X: Any, estimator: str, **options: Any) -> Any:
+    """Convert X with scikit-learn's checks, whose options these are."""
+    options = {"ensure_all_finite": "allow-nan", "input_name": "X"} | options
     with check.data_errors("X"):
-        found = validate_data(estimator, X, dtype=real_dtype(X), **options)
-    return (in_steps(found[0]), found[1]) if "y" in options else in_steps(found)
+        return check_array(X, estimator=estimator or None, **options)
+
+
+def as_array(X: check.MatrixLike) -> Any:
+    """Convert lists, masked arrays and other array-likes; masked entries are missing values."""
+    if isinstance(X, list | tuple):
+        if any(isinstance(row, np.ma.MaskedArray) for row in X):
+            X = np.ma.stack(X)
+        else:
+            return _array_of_rows(X)
+    if isinstance(X, np.ma.MaskedArray):
+        return _filled(X)
+    if not hasattr(X, "dtype") and hasattr(X, "__array__"):
+        X = np.asarray(X)
+    if isinstance(getattr(X, "dtype", None), np.dtype) and X.dtype.names:
+        raise TypeError(
+            "X is a structured array: convert it with "
+            "numpy.lib.recfunctions.structured_to_unstructured(X)"
+        )
+    return X
+
+
+def _array_of_rows(X: Any) -> Any:
+    """Convert lists of rows; cells keep their types unless all of them are numbers.
+
+    NumPy would turn numbers next to text into text, and booleans next to numbers into numbers.
+    """
+    try:
+        array = np.asarray(X)
+    except ValueError:  # rows of different lengths, which scikit-learn's checks explain
+        return X
+    if array.ndim != 2 or array.dtype.kind in "bcMm":
+        return array
+    is_boolean = len(X) and any(isinstance(cell, bool | np.bool_) for cell in X[0])
+    if array.dtype.kind in "iuf" and not is_boolean:
+        return array
+    return np.array(X, dtype=object)
+
+
+def _filled(X: Any) -> Any:
+    """Replace masked entries by NaN, or by None in arrays of objects."""
+    if not np.ma.getmaskarray(X).any():
+        return np.asarray(X)
+    if X.dtype.kind in "biuf":
+        return X.astype(smallest_float(X.dtype)).filled(np.nan)
+    if X.dtype.kind in "Mm":
+        return X.filled(np.array("NaT", dtype=X.dtype))
+    return X.astype(object).filled(None)
 
 
 def smallest_float(*dtypes: Any) -> np.dtype[Any]:
@@ -53,7 +136,7 @@ def real_dtype(X: Any) -> Any:
 
 
 def is_small_and_clean(X: Any, n_features: int) -> bool:
-    """Return whether X is a small array that `validated` would return unchanged."""
+    """Return whether X is a small array that `opened` would return unchanged."""
     return (
         type(X) is np.ndarray
         and X.dtype in REAL_DTYPES
@@ -61,7 +144,7 @@ def is_small_and_clean(X: Any, n_features: int) -> bool:
         and X.shape[1] == n_features
         and 0 < X.size <= SMALL_SIZE
         and is_in_steps(X)
-        and bool(np.isfinite(X).all())
+        and not np.isinf(X).any()
     )
 
 
@@ -70,91 +153,6 @@ def is_in_steps(X: NDArray[Any]) -> bool:
     return X.flags.aligned and all(stride % X.itemsize == 0 for stride in X.strides)
 
 
-def in_steps(X: Any) -> Any:
+def in_steps(X: NDArray[Any]) -> NDArray[Any]:
     """Return X, or a copy if its strides are not multiples of the cell size."""
-    return X.copy() if isinstance(X, np.ndarray) and not is_in_steps(X) else X
-
-
-def refuse_unreadable(X: check.MatrixLike, name: str) -> None:
-    """Refuse values that are not numbers: masked entries, dates and text."""
-    check.refuse_masked(X, name)
-    if isinstance(getattr(X, "dtype", None), np.dtype) and X.dtype.names:
-        raise TypeError(
-            f"{name} is a structured array: convert it with "
-            f"numpy.lib.recfunctions.structured_to_unstructured({name})"
-        )
-    found = _dates(X, name)
-    if found is not None:
-        place, dtype = found
-        since = "" if getattr(dtype, "kind", "M") == "m" else " - np.datetime64('2000-01-01')"
-        raise TypeError(
-            f"{place} has dates or times ({dtype}), whose numbers depend on the unit: convert them "
-            f"to numbers first, for example to days, ({place}{since}) / np.timedelta64(1, 'D')"
-        )
-    _refuse_text(X, name)
-
-
-def _refuse_text(X: check.MatrixLike, name: str) -> None:
-    """Refuse text and categories, naming the first column that has them."""
-    for place, values in _columns_of_objects(X, name):
-        text = next((v for v in values if isinstance(v, str) and not reads_as_number(v)), None)
-        if text is not None:
-            raise ValueError(
-                f"{place} has text or categories, such as {text[:40]!r}: encode the column as "
-                "numbers, for example with sklearn.preprocessing.OrdinalEncoder or OneHotEncoder"
-            )
-
-
-def _columns_of_objects(X: check.MatrixLike, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield the columns that may hold strings, with a name for messages."""
-    dtypes, columns = getattr(X, "dtypes", None), getattr(X, "columns", None)
-    if dtypes is not None and columns is not None:
-        numeric = {dtype for dtype in set(dtypes) if _is_numeric(dtype)}
-        for j, (column, dtype) in enumerate(zip(columns, dtypes, strict=True)):
-            if dtype not in numeric:
-                yield f"{name}[{column!r}]", X.iloc[:, j] if hasattr(X, "iloc") else X[column]
-        return
-    array = X if hasattr(X, "dtype") else _as_array(X)
-    if getattr(array, "ndim", 0) == 2 and array.dtype.kind in "OUST":
-        for j in range(array.shape[1]):
-            yield f"{name}[:, {j}]", array[:, j].tolist()
-
-
-def _is_numeric(dtype: Any) -> bool:
-    of_polars = getattr(dtype, "is_numeric", None)
-    return getattr(dtype, "kind", None) in set("biufc") or bool(
-        of_polars is not None and of_polars()
-    )
-
-
-def _dates(X: check.MatrixLike, name: str) -> tuple[str, Any] | None:
-    """Find the array or column with dates or times, and its type."""
-    dtypes, columns = getattr(X, "dtypes", None), getattr(X, "columns", None)
-    if dtypes is None or columns is None:
-        return _dates_of_array(X if hasattr(X, "dtype") else _as_array(X), name)
-    temporal = {dtype for dtype in set(dtypes) if _is_temporal(dtype)}
-    if not temporal:  # fast, since tables can have very many columns
-        return None
-    places = ((f"{name}[{column!r}]", dtype) for column, dtype in zip(columns, dtypes, strict=True))
-    return next(place for place in places if place[1] in temporal)
-
-
-def _as_array(X: check.MatrixLike) -> Any:
-    """Convert lists and tables of other libraries as NumPy does."""
-    try:
-        return np.asarray(X)
-    except ValueError:  # rows of different lengths, which scikit-learn's checks explain
-        return None
-
-
-def _dates_of_array(array: Any, name: str) -> tuple[str, Any] | None:
-    dtype = getattr(array, "dtype", None)
-    if getattr(dtype, "kind", "") == "O":
-        scalars = (np.datetime64, np.timedelta64)
-        dtype = next((cell.dtype for cell in np.ravel(array) if isinstance(cell, scalars)), None)
-    return (name, dtype) if _is_temporal(dtype) else None
-
-
-def _is_temporal(dtype: Any) -> bool:
-    of_polars = getattr(dtype, "is_temporal", None)
-    return getattr(dtype, "kind", "") in ("M", "m") or bool(of_polars is not None and of_polars())
+    return X if is_in_steps(X) else X.copy()

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from puforest import _core
 from puforest import _validation as check
+from puforest._encoded import EncodedTable
 from puforest._masses import GroupMasses
 from puforest._model import Forest
 from puforest._progress import Progress
@@ -36,11 +36,15 @@ DEFAULTS: dict[str, Any] = {
 
 
 def train_params(
-    parameters: Mapping[str, Any], *, thresholds: _core.Thresholds, rows: TrainingRows, d: int
+    parameters: Mapping[str, Any],
+    *,
+    thresholds: _core.Thresholds,
+    rows: TrainingRows,
+    table: EncodedTable,
 ) -> _core.TrainParams:
-    """Check the parameters of an estimator for these rows of `d` features.
+    """Check the parameters of an estimator for these rows of a table.
 
-    Masses and seed are left to the caller.
+    Masses, seed and monotone features are left to the caller.
     """
     given = DEFAULTS | dict(parameters)
     n = len(rows.order)
@@ -48,7 +52,7 @@ def train_params(
     params.risk = _core.Risk[given["risk"]]
     params.loss = _core.Loss[check.one_of("loss", given["loss"], LOSSES).replace("-", "_")]
     params.thresholds = thresholds
-    params.max_features = check.features_to_draw(given["max_features"], d)
+    params.max_features = check.features_to_draw(given["max_features"], table.shape[1])
     params.n_thresholds = check.integer("n_thresholds", given["n_thresholds"], 1)
     params.max_depth = check.optional_integer("max_depth", given["max_depth"], 1, check.MAX_UINT32)
     for name, low in (("min_samples_split", 2), ("min_samples_leaf", 1)):
@@ -58,6 +62,7 @@ def train_params(
     params.n_trees = check.integer("n_estimators", given["n_estimators"], 1)
     params.n_threads = check.threads(given["n_jobs"])
     params.sampling = _sampling(given, rows)
+    params.categorical_features = table.categorical
     return params
 
 
@@ -89,13 +94,13 @@ def set_masses(params: _core.TrainParams, masses: GroupMasses) -> None:
 
 
 def grow(
-    X: NDArray[Any],
+    X: EncodedTable,
     rows: TrainingRows,
     params: _core.TrainParams,
     progress: Progress | None = None,
 ) -> Forest:
     """Grow the trees."""
-    arrays = _core.train(X, rows.native(), params, progress)
+    arrays = _core.train(X.native(), rows.native(), params, progress)
     if progress is not None:
         progress.finish(params.n_trees)
     return Forest(n_features=X.shape[1], **arrays)

@@ -15,7 +15,7 @@ from joblib import effective_n_jobs, parallel_config
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, check_consistent_length
 
 # Arrays, pandas and polars tables, lists of lists: anything that `check_array` accepts.
 MatrixLike: TypeAlias = Any
@@ -44,7 +44,7 @@ def data_errors(name: str) -> Iterator[None]:
     except OverflowError as error:
         raise ValueError(f"{name} has a number outside the range of floats") from error
     except (TypeError, ValueError) as error:
-        if re.search(rf"\b({name}|y)\b", str(error)):
+        if re.search(rf"\b({re.escape(name)}|y)\b", str(error)):
             raise
         raise type(error)(f"{name}: {error}") from error
 
@@ -226,6 +226,17 @@ def _given_names(given: Iterable[str], n_features: int) -> list[str]:
 def label_vector(y: Any) -> NDArray[Any]:
     """Read labels as a vector; missing ones (NaN, None, ``pd.NA``) mean unlabeled."""
     return _filled_labels(_as_vector(y))
+
+
+def training_labels(y: Any, n: int, estimator: str) -> NDArray[Any]:
+    """Read the labels of `n` training rows."""
+    if y is None:
+        raise ValueError(f"{estimator} requires y to be passed, but the target y is None.")
+    labels = label_vector(y)
+    check_consistent_length(np.empty(n, dtype=bool), labels)
+    with data_errors("y"):
+        checked: NDArray[Any] = check_array(labels, ensure_2d=False, dtype=None, input_name="y")
+        return checked
 
 
 def _as_vector(y: Any) -> NDArray[Any]:

@@ -12,7 +12,6 @@ positives.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,9 +21,10 @@ from sklearn.utils.validation import check_consistent_length
 from puforest import _core
 from puforest import _validation as check
 from puforest._duplicate_rows import labeled_duplicates
+from puforest._encoded import EncodedTable
 from puforest._label_forest import label_forest
-from puforest._matrix import matrix
 from puforest._sample import pu_sample
+from puforest._schema import FeatureSchema
 from puforest._warnings import warn
 
 __all__ = ["ScarTest", "scar_test"]
@@ -179,10 +179,10 @@ def scar_test(
     >>> test.p_value
     0.05
     """
-    table = matrix(X)
-    names, X = check.column_names(X, table.shape[1]), table
+    schema, table = FeatureSchema.of_table(X, estimator="scar_test")
+    names = schema.feature_names()
     sample = pu_sample(y, scenario=scenario)
-    check_consistent_length(X, sample.labeled)
+    check_consistent_length(table.values, sample.labeled)
     pi = sample.class_prior(prior)
     simulations = check.integer("n_simulations", n_simulations, 1)
     trees = check.integer("n_estimators", n_estimators, _MIN_TREES)
@@ -190,9 +190,9 @@ def scar_test(
 
     # The prior of the unlabeled rows does not change when only some of them are used.
     pi_u = (pi - sample.least_prior) / (1 - sample.least_prior)
-    most = len(X) if max_samples is None else check.integer("max_samples", max_samples, 1)
+    most = len(table) if max_samples is None else check.integer("max_samples", max_samples, 1)
     rows = _drawn_rows(sample.labeled, most, rng)
-    X, labeled = X[rows], sample.labeled[rows]
+    table, labeled = table[rows], sample.labeled[rows]
     n_labeled = np.count_nonzero(labeled)
     if min(n_labeled, len(rows) - n_labeled) < _MIN_ROWS:
         raise ValueError(
@@ -201,7 +201,7 @@ def scar_test(
             "max_samples"
         )
     if scenario == "case-control":
-        _warn_about_duplicates(X, labeled)
+        _warn_about_duplicates(table, labeled)
     pi = (n_labeled + pi_u * (len(rows) - n_labeled)) / len(rows)
     frequency = n_labeled / (len(rows) * pi)
     if pi_u < 1e-9:
@@ -211,7 +211,7 @@ def scar_test(
 
     def trained(labels: NDArray[np.bool_]) -> tuple[_Array, _Array]:
         forest = label_forest(
-            X,
+            table,
             labels,
             thresholds=_core.Thresholds.optimal,
             scenario="single-training-set",
@@ -226,9 +226,9 @@ def scar_test(
     score, importance = trained(labeled)
     statistic, region = _excess(score, labeled, pi)
     posterior = _posterior(score, pi)
-    simulated, importances = np.empty(simulations), np.empty((simulations, X.shape[1]))
+    simulated, importances = np.empty(simulations), np.empty((simulations, table.shape[1]))
     for i in range(simulations):
-        labels = rng.random_sample(len(X)) < frequency * posterior
+        labels = rng.random_sample(len(table)) < frequency * posterior
         score, importances[i] = trained(labels)
         simulated[i], _ = _excess(score, labels, pi)
 
@@ -261,8 +261,8 @@ def _drawn_rows(
     return np.sort(np.concatenate([rng.choice(g, size, replace=False) for g, size in groups]))
 
 
-def _warn_about_duplicates(X: NDArray[Any], labeled: NDArray[np.bool_]) -> None:
-    duplicates, n_labeled = labeled_duplicates(X, labeled), np.count_nonzero(labeled)
+def _warn_about_duplicates(table: EncodedTable, labeled: NDArray[np.bool_]) -> None:
+    duplicates, n_labeled = labeled_duplicates(table, labeled), np.count_nonzero(labeled)
     if duplicates > n_labeled / 2:
         warn(
             f"{duplicates} of the {n_labeled} labeled rows of X also appear in the unlabeled set. "

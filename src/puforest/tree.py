@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -94,6 +96,8 @@ class PUDecisionTreeClassifier(ModelMethodsMixin, SingleTree):
         min_samples_leaf: int | float = 1,
         min_risk_reduction: float | None = None,
         max_leaf_nodes: int | None = None,
+        categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self._set_parameters(locals())
@@ -145,6 +149,8 @@ class PUExtraTreeClassifier(ModelMethodsMixin, SingleTree):
         min_samples_leaf: int | float = 1,
         min_risk_reduction: float | None = None,
         max_leaf_nodes: int | None = None,
+        categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self._set_parameters(locals())

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_regressor
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from puforest import _validation as check
-from puforest._matrix import validated
+from puforest._columns import is_data_frame
+from puforest._matrix import as_array, checked, real_dtype
+from puforest._named_table import NamedTable
 from puforest._sample import PUSample, pu_sample
 
 Array = NDArray[np.float64]
@@ -41,18 +44,38 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
         wrapped = self._wrapped()
         return None if wrapped is None else get_tags(wrapped).input_tags
 
-    def _validated(self, X: check.MatrixLike, **options: Any) -> Any:
+    def _validated(self, X: check.MatrixLike) -> Any:
         """Validate X as in the fit."""
-        return validated(self, X, reset=False, **self._input_options, **options)
+        return self._table(X, reset=False)
+
+    def _table(self, X: check.MatrixLike, *, reset: bool) -> Any:
+        """Remember or compare the columns of X, and convert arrays of numbers.
+
+        Tables, and arrays of other types, are left to the wrapped classifier.
+        """
+        table = X.values if isinstance(X, NamedTable) else X
+        if not is_data_frame(table):
+            table = self._array(table)
+        validate_data(self, table, reset=reset, skip_check_array=True)
+        return table
+
+    def _array(self, X: check.MatrixLike) -> Any:
+        array, tags, name = as_array(X), self._input_tags(), type(self).__name__
+        is_dense = getattr(array, "ndim", 0) == 2 and not sp.issparse(array)
+        if tags is not None and is_dense and array.dtype.kind not in "biufc":
+            return checked(array, name, dtype=None, ensure_all_finite=False)
+        return checked(
+            array,
+            name,
+            dtype=real_dtype(array),
+            accept_sparse="csr" if tags is not None and tags.sparse else False,
+            ensure_all_finite="allow-nan" if tags is not None and tags.allow_nan else True,
+        )
 
     def _read(self, X: check.MatrixLike, y: ArrayLike) -> tuple[Any, PUSample, float | None]:
         """Validate the training data; returns X, the labels, and the prior if it is given."""
-        tags = self._input_tags()
-        self._input_options = {
-            "accept_sparse": "csr" if tags is not None and tags.sparse else False,
-            "ensure_all_finite": "allow-nan" if tags is not None and tags.allow_nan else True,
-        }
-        X, y = validated(self, X, y=y, **self._input_options)
+        X = self._table(X, reset=True)
+        y = check.training_labels(y, X.shape[0], type(self).__name__)
         sample = pu_sample(y, scenario=self.scenario)
         self.classes_ = np.unique(y)
         self.scenario_ = sample.scenario
@@ -124,6 +147,8 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
         if wrapped is not None:
             tags.input_tags.sparse = wrapped.sparse
             tags.input_tags.allow_nan = wrapped.allow_nan
+            tags.input_tags.categorical = wrapped.categorical
+            tags.input_tags.string = wrapped.string
         return tags
 
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
+from puforest._rows import take_rows
 from puforest.baselines._base import (
     MAX_SEED,
     Array,
@@ -151,10 +152,10 @@ class PUBaggingClassifier(PUBaseline):
             else:
                 rows = np.append(labeled, unlabeled[drawn])
             target = sample.labeled[rows].astype(int)
-            model = seeded(member, rng).fit(X[rows], target, **weights)
+            model = seeded(member, rng).fit(take_rows(X, rows), target, **weights)
             if not len(left_out):
                 return model, left_out, np.empty(0)
-            return model, left_out, positive_scores(model, X[unlabeled[left_out]])
+            return model, left_out, positive_scores(model, take_rows(X, unlabeled[left_out]))
 
         seeds = check.random_state(self.random_state).randint(MAX_SEED, size=n_members)
         total, count = np.zeros(len(unlabeled)), np.zeros(len(unlabeled))

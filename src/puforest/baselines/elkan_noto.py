@@ -11,6 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
+from puforest._rows import take_rows
 from puforest._sample import PUSample
 from puforest.baselines._base import Array, PUBaseline, label_frequency, require_method, seeded
 from puforest.baselines._docs import documented
@@ -152,7 +153,7 @@ class ElkanNotoClassifier(PUBaseline):
                 f"label_frequency_={self.label_frequency_:.3g} makes every unlabeled sample "
                 "positive and leaves no negatives to learn from: pass a smaller prior"
             )
-        return estimator.fit(X[rows[seen]], target[seen], sample_weight=weight[seen])
+        return estimator.fit(take_rows(X, rows[seen]), target[seen], sample_weight=weight[seen])
 
     def _positive_probability(self, X: check.MatrixLike) -> Array:
         g = cast(Array, self.estimator_.predict_proba(X)[:, 1])

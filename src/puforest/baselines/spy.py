@@ -11,6 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
+from puforest._rows import take_rows
 from puforest.baselines._base import Array, PUBaseline, positive_scores, require_method, seeded
 from puforest.baselines._docs import documented
 
@@ -119,7 +120,7 @@ class SpyTwoStepClassifier(PUBaseline):
             rest = np.flatnonzero(~labeled & ~negative)
             if self.n_iter_ == max_iter or not len(rest):
                 return self
-            joining = rest[self.estimator_.predict(X[rest]) == 0]
+            joining = rest[self.estimator_.predict(take_rows(X, rest)) == 0]
             if not len(joining):
                 return self
             negative = negative.copy()
@@ -171,7 +172,7 @@ class SpyTwoStepClassifier(PUBaseline):
         if prior is not None:
             mean = target.mean()
             weights["sample_weight"] = np.where(target, prior / mean, (1 - prior) / (1 - mean))
-        return seeded(self.estimator, rng).fit(X[rows], target, **weights)
+        return seeded(self.estimator, rng).fit(take_rows(X, rows), target, **weights)
 
     def _positive_probability(self, X: check.MatrixLike) -> Array:
         return positive_scores(self.estimator_, X)

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_array
 
 from puforest import _validation as check
-from puforest._matrix import matrix
+from puforest._schema import number_matrix
 from puforest.datasets._docs import documented
 
 __all__ = ["group_propensity", "linear_propensity", "score_propensity"]
@@ -116,7 +116,7 @@ def linear_propensity(
     0.2
     >>> X, labeled = make_pu(X, y, propensity=e, scenario="single-training-set", random_state=0)
     """
-    X = matrix(X, dtype=np.float64)
+    X = number_matrix(X, "linear_propensity").astype(np.float64, copy=False)
     if coef is None:
         spread = X.std(axis=0)
         drawn = check_random_state(random_state).normal(size=X.shape[1])

@@ -10,6 +10,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
 from puforest import _validation as check
+from puforest._columns import is_data_frame
+from puforest._matrix import as_array
+from puforest._rows import take_rows
 from puforest.scenario import SCENARIOS
 
 __all__ = ["make_pu"]
@@ -33,8 +36,8 @@ def make_pu(
 
     Parameters
     ----------
-    X : array-like or data frame of shape (n_samples, n_features)
-        Features.
+    X : array, sparse matrix or table of shape (n_samples, n_features)
+        Features: a NumPy array, a SciPy sparse matrix, or a pandas, polars or Arrow table.
     y : array-like of shape (n_samples,)
         Classes, two values; the larger one is positive.
     n_labeled : int, float or None, default=None
@@ -63,8 +66,8 @@ def make_pu(
 
     Returns
     -------
-    X : ndarray or data frame
-        Rows of the PU data. A pandas or polars data frame stays one, with its columns and dtypes;
+    X : array, sparse matrix or table
+        Rows of the PU data. Tables stay tables of the same library, with their columns and types;
         the index of pandas is kept, so that labels repeat where rows do.
     labeled : ndarray
         1 for labeled positives, 0 for unlabeled rows.
@@ -89,49 +92,40 @@ def make_pu(
     >>> float(y[index][labeled == 0].mean())
     0.25
     """
-    check.refuse_masked(X, "X")
     check.refuse_masked(y, "y")
-    if not _is_data_frame(X):
-        X = check_array(X, dtype=None, ensure_all_finite=False)
+    if not is_data_frame(X):
+        X = check_array(as_array(X), dtype=None, ensure_all_finite=False, accept_sparse=True)
+    n = X.shape[0]
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-    if y.shape != (len(X),):
-        raise ValueError(f"y must have the shape ({len(X)},), got {y.shape}")
+    if y.shape != (n,):
+        raise ValueError(f"y must have the shape ({n},), got {y.shape}")
     check.one_of("scenario", scenario, SCENARIOS)
     target = check.class_prior(prior)
     _, positive = check.labels(y, "positive", "negative")
     positives, negatives = np.flatnonzero(positive), np.flatnonzero(~positive)
     e = None
     if propensity is not None:
-        e = np.ones(len(X))
-        e[positives] = check.propensities(propensity, len(X), positives)
+        e = np.ones(n)
+        e[positives] = check.propensities(propensity, n, positives)
     rng = check_random_state(random_state)
     if scenario == "case-control":
         draw = n_labeled, target, n_unlabeled, e
         index, labeled = _case_control(positives, negatives, *draw, rng)
-        X = _take(X, index)
+        X = take_rows(X, index)
     else:
         if n_unlabeled is not None:
             raise ValueError(
                 f"n_unlabeled={n_unlabeled!r} requires scenario='case-control': in a single "
                 "training set all rows that are not labeled are unlabeled. Pass fewer rows instead."
             )
-        index = np.arange(len(X))
+        index = np.arange(n)
         if target is not None:
             positives, negatives = _with_prior(target, positives, negatives, None, rng)
             index = np.sort(np.concatenate([positives, negatives]))
-            X = _take(X, index)
+            X = take_rows(X, index)
         labeled = np.isin(index, _to_label(positives, n_labeled, e, rng))
     labels = labeled.astype(np.int64)
     return (X, labels, index) if return_index else (X, labels)
-
-
-def _is_data_frame(X: Any) -> bool:
-    """Return whether X is a pandas or polars data frame."""
-    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "row"))
-
-
-def _take(X: Any, index: Index) -> Any:
-    return X.iloc[index] if hasattr(X, "iloc") else X[index]
 
 
 def _case_control(

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
 from sklearn.utils import check_consistent_length
 
 from puforest import _validation as check
-from puforest._cross_fitting import Indices, Split
+from puforest._cross_fitting import Split
 from puforest._duplicate_rows import duplicate_groups
+from puforest._rows import take_rows
 
 __all__ = ["PUShuffleSplit", "PUStratifiedKFold", "pu_train_test_split"]
 
@@ -232,15 +232,7 @@ def pu_train_test_split(
     arrays = (X, y, *more)
     check_consistent_length(*arrays)
     parts = next(splitter.split(X, y))
-    return [_take(array, part) for array in arrays for part in parts]
-
-
-def _take(array: Any, rows: Indices) -> Any:
-    if hasattr(array, "iloc"):
-        return array.iloc[rows]
-    if sp.issparse(array):
-        return array.tocsr()[rows]
-    return (array if hasattr(array, "__array__") else np.asarray(array))[rows]
+    return [take_rows(array, part) for array in arrays for part in parts]
 
 
 def pu_cv(cv: Any) -> Any:

@@ -11,7 +11,9 @@ from sklearn.base import BaseEstimator
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
-from puforest._matrix import validated
+from puforest._encoded import EncodedTable
+from puforest._rows import take_rows
+from puforest._schema import FeatureSchema
 from puforest._training_rows import TrainingRows, training_rows, warn_if_swapped
 from puforest.prior._docs import documented
 from puforest.scenario import SCENARIOS
@@ -73,7 +75,9 @@ class PriorEstimate:
 class PriorSample:
     """Rows that a prior is estimated from, and how many rows each one counts as."""
 
-    X: NDArray[Any]
+    X: EncodedTable
+    table: Any  # all rows, as the user passed them
+    drawn: NDArray[np.intp]  # the rows of `X` in `table`
     labeled: NDArray[np.bool_]
     weight: Array
     labeled_total: float  # total weights in the data, including rows that were not drawn
@@ -86,6 +90,10 @@ class PriorSample:
     @property
     def n_unlabeled(self) -> int:
         return len(self.labeled) - self.n_labeled
+
+    def original(self) -> Any:
+        """Rows in the form that the user passed, for other estimators."""
+        return take_rows(self.table, self.drawn)
 
     @property
     def odds(self) -> float:
@@ -136,16 +144,20 @@ class PriorEstimator(BaseEstimator):
         """
         check.one_of("scenario", self.scenario, SCENARIOS)
         check.fraction("confidence", self.confidence)
-        X, y = validated(self, X, y=y)
+        schema, encoded, y = FeatureSchema.of_training_data(X, y, estimator=type(self).__name__)
         rows = training_rows(y, sample_weight, None, risk="nnpu")
         warn_if_swapped(rows)
-        sample = self._sample(X, rows)
+        sample = self._sample(X, encoded, rows)
+        self.n_features_in_ = schema.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if schema.names is not None:
+            self.feature_names_in_ = np.array(schema.names, dtype=object)
         self.estimate_ = self._population_prior(sample, self._unlabeled_prior(sample))
         self.prior_ = self.estimate_.value
         self.interval_ = self.estimate_.interval
         return self
 
-    def _sample(self, X: NDArray[Any], rows: TrainingRows) -> PriorSample:
+    def _sample(self, X: Any, encoded: EncodedTable, rows: TrainingRows) -> PriorSample:
         """Draw up to `MAX_ROWS` rows of each group, among those with nonzero weight."""
         for name, n in (("labeled", rows.n_labeled), ("unlabeled", rows.n_unlabeled)):
             if n < 2:
@@ -166,7 +178,8 @@ class PriorEstimator(BaseEstimator):
         # that equal weights become 1.
         weight = check.at_most_one(rows.weight[kept])
         weight *= weight.sum() / (weight @ weight)
-        return PriorSample(X[rows.order[kept]], kept < n, weight, *total)
+        chosen = rows.order[kept].astype(np.intp)
+        return PriorSample(encoded[chosen], X, chosen, kept < n, weight, *total)
 
     def _unlabeled_prior(self, sample: PriorSample) -> UnlabeledPrior:
         raise NotImplementedError
@@ -196,6 +209,6 @@ class PriorEstimator(BaseEstimator):
 
 def within_one(X: NDArray[Any]) -> Array:
     """Divide each column by a power of two so that no value exceeds 1 and squares stay finite."""
-    exponent = np.frexp(np.abs(X).max(axis=0))[1]
+    exponent = np.frexp(np.fmax.reduce(np.abs(X), axis=0, initial=0.0))[1]
     scaled: Array = np.ldexp(X.astype(np.float64), -exponent)
     return scaled

@@ -19,6 +19,7 @@ from puforest import _validation as check
 from puforest._cross_fitting import cross_fitted_scores
 from puforest._duplicate_rows import duplicate_groups
 from puforest._label_forest import label_forest
+from puforest._rows import take_rows
 from puforest.prior._base import Array, PriorEstimator, PriorSample
 
 # Tuned on the data sets of benchmarks/prior.py: each tree draws a different small sample of the
@@ -43,14 +44,17 @@ class ScoredPriorEstimator(PriorEstimator):
         rng = check.random_state(self.random_state)
         fold = folds(sample, n_folds, rng)
         splits = ((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds))
+        if self.estimator is not None:
+            table = sample.original()
+            return cross_fitted_scores(
+                lambda train: self._fitted_estimator(sample, table, train), table, splits
+            )
         return cross_fitted_scores(lambda train: self._fitted(sample, train, rng), sample.X, splits)
 
     def _fitted(
         self, sample: PriorSample, train: NDArray[np.intp], rng: np.random.RandomState
     ) -> Any:
-        """Classifier fitted to the training rows of a fold."""
-        if self.estimator is not None:
-            return self._fitted_estimator(sample, train)
+        """Forest fitted to the training rows of a fold."""
         seed = rng.randint(np.iinfo(np.int32).max)
         train = without_surplus(train, sample.labeled, rng)
         labeled = sample.labeled[train]
@@ -68,7 +72,8 @@ class ScoredPriorEstimator(PriorEstimator):
             random_state=seed,
         )
 
-    def _fitted_estimator(self, sample: PriorSample, train: NDArray[np.intp]) -> Any:
+    def _fitted_estimator(self, sample: PriorSample, table: Any, train: NDArray[np.intp]) -> Any:
+        """Estimator of the user fitted to the training rows of a fold."""
         if not hasattr(self.estimator, "predict_proba"):
             raise TypeError(
                 "estimator must be a classifier with a method 'predict_proba', got "
@@ -77,7 +82,7 @@ class ScoredPriorEstimator(PriorEstimator):
         weight = unequal(sample.weight[train])
         weights = {} if weight is None else {"sample_weight": weight}
         labels = sample.labeled[train].astype(int)
-        return clone(self.estimator).fit(sample.X[train], labels, **weights)
+        return clone(self.estimator).fit(take_rows(table, train), labels, **weights)
 
 
 def unequal(weight: Array) -> Array | None:

@@ -10,8 +10,10 @@ from sklearn.preprocessing import StandardScaler
 
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
+from puforest._encoded import EncodedTable
 from puforest.prior._base import Array, PriorEstimator, PriorSample, UnlabeledPrior, within_one
 from puforest.prior._docs import documented
+from puforest.prior._features import numbers_and_indicators
 from puforest.prior.bbe import effective_size
 
 __all__ = ["KernelMean"]
@@ -33,7 +35,8 @@ class KernelMean(PriorEstimator):
     the remainder to the nearest distribution is measured in a reproducing kernel Hilbert space.
     The distance starts to grow at the true prior. Because time and memory grow quadratically with
     the number of rows, the method uses small random subsets. The interval is based on the
-    differences between the two halves of each subset.
+    differences between the two halves of each subset. Features are standardized; categories and
+    missing values become indicators.
 
     Parameters
     ----------
@@ -84,9 +87,7 @@ class KernelMean(PriorEstimator):
             return rng.choice(np.flatnonzero(group), size, replace=unequal, p=p)
 
         def estimated(positive: NDArray[np.intp], mixed: NDArray[np.intp]) -> float:
-            X = StandardScaler().fit_transform(
-                within_one(sample.X[np.concatenate([positive, mixed])])
-            )
+            X = standardized(sample.X[np.concatenate([positive, mixed])])
             return removable_fraction(X, len(positive))
 
         draws, halves = np.empty(repeats), np.empty((repeats, 2))
@@ -100,6 +101,18 @@ class KernelMean(PriorEstimator):
         half = float(student.ppf((1 + self.confidence) / 2, repeats)) * error
         evidence = {"draws": draws, "halves": halves.ravel()}
         return UnlabeledPrior(mean, mean - half, mean + half, evidence)
+
+
+def standardized(table: EncodedTable) -> Array:
+    """Standardize numbers, and add indicators of categories and of missing values.
+
+    Missing numbers become the mean. Indicators are not standardized, which would give rare
+    categories a huge distance: the squared distance of two categories is 2, that of two numbers
+    with variance 1 is 2 on average.
+    """
+    numbers, indicators = numbers_and_indicators(table, np.arange(table.shape[1]), 1)
+    scaled = np.nan_to_num(StandardScaler().fit_transform(within_one(numbers)))
+    return np.column_stack([scaled, indicators.astype(np.float64)])
 
 
 def standard_error(draws: Array, halves: Array, overlap: float, n_unlabeled: int) -> float:

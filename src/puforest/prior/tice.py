@@ -13,6 +13,7 @@ from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
 from puforest.prior._base import Array, PriorSample, UnlabeledPrior, within_one
 from puforest.prior._docs import documented
+from puforest.prior._features import numbers_and_indicators
 from puforest.prior._intervals import half_width
 from puforest.prior._scores import ScoredPriorEstimator, smoothed_logit
 
@@ -36,8 +37,9 @@ class TIcE(ScoredPriorEstimator):
     label frequency; in no box can it be larger. A tree searches one fold of the data for boxes
     with many labeled rows, and the remaining folds yield a lower bound of their label frequency.
     Because boxes separate positives poorly when there are many features, the scores of a
-    classifier that separates labeled from unlabeled rows are added as two more features. The
-    interval is based on the spread over the folds.
+    classifier that separates labeled from unlabeled rows are added as two more features. A box may
+    also consist of one category of a feature, or of its missing values. The interval is based on
+    the spread over the folds.
 
     Parameters
     ----------
@@ -105,7 +107,8 @@ class TIcE(ScoredPriorEstimator):
         features = np.arange(sample.X.shape[1])
         if len(features) > most:
             features = rng.choice(features, most, replace=False)
-        quarter = quarters(sample.X[:, features])
+        numbers, indicators = numbers_and_indicators(sample.X, features, MIN_ROWS)
+        quarter = np.column_stack([quarters(numbers), 3 * indicators.astype(np.uint8)])
         if check.boolean("scores", self.scores):
             scores = self._scores(sample)
             two = np.column_stack([smoothed_logit(scores), rankdata(scores)])
@@ -131,12 +134,13 @@ class TIcE(ScoredPriorEstimator):
 
 
 def quarters(X: NDArray[Any]) -> NDArray[np.uint8]:
-    """Quarter of its feature's range in which each value lies, from 0 to 3."""
+    """Quarter of its feature's range in which each value lies, from 0 to 3; 0 for NaN."""
     X = within_one(X)
-    low = X.min(axis=0)
-    width = X.max(axis=0) - low
-    width[width == 0] = 1
-    result: NDArray[np.uint8] = np.minimum(4 * ((X - low) / width), 3).astype(np.uint8)
+    low = np.fmin.reduce(X, axis=0)
+    width = np.fmax.reduce(X, axis=0) - low
+    width[~(width > 0)] = 1
+    position = np.nan_to_num((X - low) / width)
+    result: NDArray[np.uint8] = np.minimum(4 * position, 3).astype(np.uint8)
     return result
 
 

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
+from puforest._columns import is_data_frame
 from puforest._sample import PUSample, pu_sample
+from puforest._schema import number_matrix
 from puforest.baselines._base import MAX_SEED, Array, PUBaseline
 from puforest.baselines.neural._docs import documented
 from puforest.baselines.neural._loop import (
@@ -68,6 +70,11 @@ class PUNeuralClassifier(PUBaseline):
     def _networks(self) -> list[nn.Module]:
         """Networks whose scores are averaged."""
         raise NotImplementedError
+
+    def _table(self, X: check.MatrixLike, *, reset: bool) -> Any:
+        matrix = number_matrix(X, type(self).__name__)
+        validate_data(self, X if is_data_frame(X) else matrix, reset=reset, skip_check_array=True)
+        return matrix
 
     @atomic_fit
     @documented

@@ -204,7 +204,8 @@ class PUNetClassifier(PUNeuralClassifier):
                 )
             self.prior_, self.history_, self.n_iter_ = prior, [], 0
         else:
-            table, y = self._validated(X, y=y)
+            table = self._validated(X)
+            y = check.training_labels(y, len(table), type(self).__name__)
             sample = pu_sample(y, scenario=self.scenario_)
             self._require_same_classes(np.unique(y))
         if classes is not None:

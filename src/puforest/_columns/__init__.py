@@ -1,0 +1,17 @@
+"""Columns of tables: reading NumPy arrays and pandas, polars and Arrow tables.
+
+None of the libraries is imported unless one of its tables is read.
+"""
+
+from puforest._columns._column import Column, TableColumns, as_categories, tidy_number
+from puforest._columns._table import ArrayColumns, columns_of, is_data_frame
+
+__all__ = [
+    "ArrayColumns",
+    "Column",
+    "TableColumns",
+    "as_categories",
+    "columns_of",
+    "is_data_frame",
+    "tidy_number",
+]

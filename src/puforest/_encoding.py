@@ -1,0 +1,234 @@
+"""Columns as numbers: kinds and categories of training data, and new data that must match them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puforest._columns import Column, as_categories, tidy_number
+from puforest._kinds import BOOLEAN, DATETIME, DURATION, MAX_CATEGORIES, ColumnKind, Label
+from puforest._text import reads_as_number
+
+Numbers = NDArray[Any]
+
+# Columns with fewer values are not taken for identifiers.
+MIN_IDENTIFIERS = 20
+IDENTIFIER_FRACTION = 0.9
+
+# Largest fraction of the labels of a column of numbers in text that are not numbers.
+MAX_NOT_NUMBERS = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingColumn:
+    """A column of training data.
+
+    Attributes
+    ----------
+    kind : ColumnKind or None
+        Kind of the column; None for plain numbers.
+    values : ndarray
+        Numbers that encode it, with NaN for missing values.
+    doubt : str
+        What the column looks like instead of categories: "numbers", "identifier" or "".
+    """
+
+    kind: ColumnKind | None
+    values: Numbers
+    doubt: str = ""
+
+
+def training_column(column: Column, place: str, is_categorical: bool | None) -> TrainingColumn:
+    """Encode a column of training data.
+
+    Parameters
+    ----------
+    column : Column
+        The column as read.
+    place : str
+        Its name in error messages.
+    is_categorical : bool or None
+        Whether the user requested categories. None means that the type of the column decides.
+    """
+    if column.kind == "missing":
+        kind = None if is_categorical is False else ColumnKind("category", ())
+        return TrainingColumn(kind, column.values)
+    if is_categorical and column.kind == "number":
+        column = as_categories(column)
+    elif is_categorical and column.kind in ("datetime", "duration"):
+        raise ValueError(
+            f"categorical_features: {place} has dates or durations, which are ordered: leave the "
+            "column out, or convert it to strings"
+        )
+    elif is_categorical is False and column.kind == "category":
+        return TrainingColumn(None, _numbers_of_labels(column, place))
+    if column.kind == "category":
+        return _training_categories(column, place, requested=is_categorical is True)
+    kinds = {"boolean": BOOLEAN, "datetime": DATETIME, "duration": DURATION}
+    return TrainingColumn(kinds.get(column.kind), column.values)
+
+
+def new_column(
+    column: Column, kind: ColumnKind | None, place: str, estimator: str
+) -> tuple[Numbers, int]:
+    """Encode a column of new data; return it and the number of cells with unknown categories."""
+    if kind is not None and kind.categories == ():
+        return np.full(len(column.values), np.nan, dtype=np.float32), 0
+    if _is_all_missing(column):
+        return np.full(len(column.values), np.nan, dtype=np.float32), 0
+    expected = "number" if kind is None else kind.kind
+    if kind is not None and kind.categories and expected == "category":
+        return _known_categories(column, kind, place, estimator)
+    has_numbers = all(isinstance(label, int | float) for label in column.labels or ())
+    if column.kind == "category" and has_numbers and expected in ("number", "boolean"):
+        column = Column("number", _numbers_of_labels(column, place))
+    allowed = {"number": ("number", "boolean"), "boolean": ("boolean", "number")}
+    if column.kind not in allowed.get(expected, (expected,)):
+        raise _other_kind(column, expected, place, estimator)
+    if expected == "boolean" and column.kind == "number":
+        values = column.values
+        other = values[~((values == 0) | (values == 1) | np.isnan(values))]
+        if len(other):
+            raise _other_kind(Column("number", other), expected, place, estimator)
+    return column.values, 0
+
+
+def first_value(column: Column) -> str:
+    """Describe the values of a column by its kind and its first value."""
+    if column.kind == "category" and column.labels is not None:
+        label = column.labels[int(column.values[column.values >= 0][0])]
+        return f"{'text' if isinstance(label, str) else 'categories'}, such as {label!r:.40}"
+    if column.kind == "number":
+        value = column.values[~np.isnan(column.values)][0].item()
+        return f"numbers, such as {tidy_number(value)!r}"
+    return {"boolean": "booleans", "datetime": "dates", "duration": "durations"}[column.kind]
+
+
+# Categories
+
+
+def _training_categories(column: Column, place: str, *, requested: bool) -> TrainingColumn:
+    """Number the labels that occur in ascending order."""
+    labels = column.labels or ()
+    count = np.bincount(column.values[column.values >= 0], minlength=len(labels))
+    present = np.flatnonzero(count)
+    found = [tidy_number(labels[code]) for code in present.tolist()]
+    _refuse_mixed_labels(found, place)
+    if found and isinstance(found[0], bool):
+        return TrainingColumn(BOOLEAN, _by_code(column, np.array(labels, dtype=np.float32)))
+    if len(found) > MAX_CATEGORIES:
+        raise ValueError(
+            f"{place} has {len(found):,} categories, more than {MAX_CATEGORIES:,}: drop the column "
+            "if it identifies rows, or replace the categories, for example by their frequency or "
+            "by a hash with fewer values"
+        )
+    order = sorted(range(len(found)), key=found.__getitem__)
+    number = np.full(len(labels), np.nan, dtype=np.float32)
+    number[present[order]] = np.arange(len(found))
+    categories = tuple(found[i] for i in order)
+    doubt = "" if requested else _doubt(column, categories, int(count.sum()))
+    return TrainingColumn(ColumnKind("category", categories), _by_code(column, number), doubt)
+
+
+def _known_categories(
+    column: Column, kind: ColumnKind, place: str, estimator: str
+) -> tuple[Numbers, int]:
+    """Match categories by label; unknown ones become NaN."""
+    categories = kind.categories or ()
+    is_text = isinstance(categories[0], str)
+    if not is_text and column.kind in ("number", "boolean"):
+        column = as_categories(column)
+    if column.kind != "category":
+        raise _other_kind(column, f"category {is_text}", place, estimator)
+    labels = column.labels or ()
+    if any(isinstance(label, str) != is_text for label in labels):
+        wrong = np.array([isinstance(label, str) != is_text for label in labels])
+        rows = np.flatnonzero((column.values >= 0) & wrong[column.values])
+        if len(rows):
+            offending = Column("category", column.values[rows], labels)
+            raise _other_kind(offending, f"category {is_text}", place, estimator)
+    values = _by_code(column, kind.codes(labels).astype(np.float32))
+    return values, int(np.count_nonzero(np.isnan(values)) - np.count_nonzero(column.values < 0))
+
+
+def _by_code(column: Column, values: Numbers) -> Numbers:
+    """Replace codes by the values of their labels; -1, the last element, is missing."""
+    result: Numbers = np.append(values, np.nan).astype(values.dtype)[column.values]
+    return result
+
+
+def _numbers_of_labels(column: Column, place: str) -> Numbers:
+    """Read categories that are numbers as these numbers."""
+    labels = column.labels or ()
+    text = next((label for label in labels if not isinstance(label, int | float)), None)
+    if text is not None:
+        raise ValueError(
+            f"{place} has text or categories, such as {text!r:.40}, but categorical_features does "
+            "not include the column: leave categorical_features at 'from_dtype', add the column to "
+            "it, or encode the column as numbers"
+        )
+    return _by_code(column, np.array(labels, dtype=np.float64))
+
+
+def _refuse_mixed_labels(labels: list[Any], place: str) -> None:
+    """Refuse labels that are not all strings, all numbers or all booleans."""
+    first = labels[0] if labels else ""
+    for label in labels:
+        if not isinstance(label, Label):
+            raise TypeError(
+                f"{place} has categories of type {type(label).__name__}, such as {label!r:.40}: "
+                "convert them to strings, for example with .cat.rename_categories(str)"
+            )
+        if isinstance(label, float) and not math.isfinite(label):
+            raise ValueError(f"{place} has the category {label!r}: X contains infinity")
+        if _family(label) is not _family(first):
+            raise TypeError(
+                f"{place} mixes categories of several types, such as {first!r:.40} and "
+                f"{label!r:.40}: convert them to strings"
+            )
+
+
+def _family(label: Label) -> type:
+    return type(label) if isinstance(label, str | bool) else float
+
+
+def _doubt(column: Column, categories: tuple[Label, ...], n_values: int) -> str:
+    """Return what the column looks like instead of categories, or an empty string."""
+    if column.is_text:
+        numbers = sum(reads_as_number(str(label)) for label in categories)
+        if 2 <= numbers >= (1 - MAX_NOT_NUMBERS) * len(categories) - 1:
+            return "numbers"
+    if n_values >= MIN_IDENTIFIERS and len(categories) >= IDENTIFIER_FRACTION * n_values:
+        return "identifier"
+    return ""
+
+
+# New data
+
+
+def _is_all_missing(column: Column) -> bool:
+    values = column.values
+    if column.kind == "category":
+        return bool((values < 0).all())
+    return bool(values.dtype.kind == "f" and np.isnan(values).all())
+
+
+EXPECTED = {
+    "number": "numbers",
+    "boolean": "booleans",
+    "datetime": "dates",
+    "duration": "durations",
+    "category True": "text",
+    "category False": "categories that are numbers",
+}
+
+
+def _other_kind(column: Column, expected: str, place: str, estimator: str) -> TypeError:
+    return TypeError(
+        f"{place} has {first_value(column)}, but {estimator} was fitted to {EXPECTED[expected]} in "
+        "this column: convert it to the type of the training data"
+    )

@@ -1,0 +1,30 @@
+"""Rows of tables of any library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from puforest._encoded import EncodedTable
+from puforest._named_table import NamedTable
+
+
+def take_rows(X: Any, rows: NDArray[Any] | slice) -> Any:
+    """Return rows by index or slice, as a table of the same type.
+
+    Sparse matrices become CSR, and lists become arrays.
+    """
+    if isinstance(X, NamedTable):
+        return NamedTable(X.values[rows], X.columns)
+    if hasattr(X, "iloc"):  # pandas
+        return X.iloc[rows]
+    if sp.issparse(X):
+        return X.tocsr()[rows]
+    if hasattr(X, "column_names"):  # Arrow
+        return X.take(np.arange(X.num_rows)[rows] if isinstance(rows, slice) else rows)
+    if isinstance(X, np.ndarray | EncodedTable) or hasattr(X, "to_series"):  # polars
+        return X[rows]
+    return np.asarray(X)[rows]
