@@ -125,7 +125,7 @@ def test_no_more_than_a_batch_is_held(fitted, tmp_path, name):
     model = puforest.load(tmp_path / "model.puf")
     source = opened(path)
     other = source.label or "y"
-    rows = ModelRows(source, match_columns(model, source, [other]))
+    rows = ModelRows(source, match_columns(model._record.schema, source, [other]))
     alive, scores, kept = [], [], []
     for scored in scored_batches(model, rows, [other], 7):
         assert len(scored.score) <= 7
@@ -239,11 +239,12 @@ def test_columns_that_stand_twice_can_be_dropped(fitted, tmp_path):
 
 
 def test_odd_but_sensible(fitted, tmp_path):
-    (tmp_path / "t.csv").write_text(
-        ',größe,名前 "x",empty,flag,date,y\n'
-        + "".join(f"{i},{i}e-1,{i % 7},,{str(i % 3 == 0).lower()},2024-01-{1 + i % 28:02},{'1' * (i % 2)}\n"
-                  for i in range(60))
-    )  # fmt: skip
+    header = ',größe,名前 "x",empty,flag,date,y\n'
+    rows = [
+        f"{i},{i}e-1,{i % 7},,{str(i % 3 == 0).lower()},2024-01-{1 + i % 28:02},{'1' * (i % 2)}\n"
+        for i in range(60)
+    ]
+    (tmp_path / "t.csv").write_text(header + "".join(rows))
     code, answer = fitted(tmp_path / "t.csv")
     assert code == 0
     assert answer["features"] == ["größe", '名前 "x"', "flag", "date"]
@@ -407,7 +408,7 @@ def test_little_of_a_large_file_is_in_memory(fitted, tmp_path, name):
     fitted(tmp_path / "few.parquet")
     model = puforest.load(tmp_path / "model.puf")
     source = opened(path)
-    rows = ModelRows(source, match_columns(model, source, []))
+    rows = ModelRows(source, match_columns(model._record.schema, source, []))
     del table
     before, most, n_rows = pa.total_allocated_bytes(), 0, 0
     for scored in scored_batches(model, rows, [], 1000):

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from puforest._kinds import ColumnKind
-from puforest._unwrap import fitted_trees
+from puforest._schema import FeatureSchema
 from puforest.cli._console import Console
 from puforest.cli.tables._names import name_list
 from puforest.cli.tables._source import Source
@@ -52,12 +51,10 @@ class Columns:
     kinds: Mapping[str, ColumnKind]
 
 
-def match_columns(model: Any, source: Source, others: Sequence[str]) -> Columns:
-    """Find the features of the model in the file by name."""
-    if hasattr(model, "feature_names_in_"):
-        wanted = [str(name) for name in model.feature_names_in_]
-    else:
-        wanted = _by_place(model, source, others)
+def match_columns(schema: FeatureSchema, source: Source, others: Sequence[str]) -> Columns:
+    """Find the features of a model in the file by name, by position if they have no names."""
+    names = schema.names
+    wanted = _by_place(schema.n_features, source, others) if names is None else list(names)
     there = source.present.hold(wanted)
     absent = [wanted[i] for i in np.flatnonzero(~there).tolist()]
     # Columns of LIBSVM files are numbers, so that any other name is missing, not zero.
@@ -73,7 +70,6 @@ def match_columns(model: Any, source: Source, others: Sequence[str]) -> Columns:
     known = {*wanted, *others, source.label}
     extra = (name for name in source.present if name not in known)
     n_extra = len(source.present) - sum(map(source.present.times, known))
-    schema = fitted_trees(model)._record.schema
     kinds = {wanted[j]: kind for j, kind in schema.columns.items()}
     if kinds and absent:
         raise ValueError(
@@ -85,9 +81,8 @@ def match_columns(model: Any, source: Source, others: Sequence[str]) -> Columns:
     )
 
 
-def _by_place(model: Any, source: Source, others: Sequence[str]) -> list[str]:
-    """Return the columns for a model without feature names, by position."""
-    n = model.n_features_in_
+def _by_place(n: int, source: Source, others: Sequence[str]) -> list[str]:
+    """Return the columns for a model of `n` features without names, by position."""
     taken = {*others, source.label}
     found = len(source.names) - sum(source.names.times(name) for name in taken)
     if found != n and not (found < n and source.absent_is_zero):

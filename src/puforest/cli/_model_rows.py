@@ -61,11 +61,14 @@ class Gaps:
         Number of rows.
     missing, unknown : Counter
         Numbers of cells, by column.
+    examples : dict of str to object
+        The first unknown category of each column that has any.
     """
 
     n_rows: int = 0
     missing: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, dict[str, int]]:
         """Return the numbers of columns that have such cells."""
@@ -230,6 +233,8 @@ class ModelRows:
                 found = known.match(column)
                 gaps.missing[name] += found.n_missing
                 gaps.unknown[name] += found.n_unknown
+                if found.n_unknown:
+                    gaps.examples.setdefault(name, found.example)
                 return found.column
 
             return categories

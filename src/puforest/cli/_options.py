@@ -19,6 +19,7 @@ from puforest.cli.tables import (
 from puforest.scenario import DESCRIPTIONS
 
 if TYPE_CHECKING:
+    from puforest._schema import FeatureSchema
     from puforest.cli.tables._pu_table import PUTable
     from puforest.cli.tables._source import Source
 
@@ -277,3 +278,11 @@ def load_for(path: Path, threads: int | None) -> Any:
     """Load a fitted model that predicts with this number of threads."""
     model = load(path)
     return model.set_params(n_jobs=n_jobs(threads)) if "n_jobs" in model.get_params() else model
+
+
+def schema_of(model: Any) -> FeatureSchema:
+    """Return the features that a model was fitted to."""
+    from puforest._unwrap import fitted_trees
+
+    schema: FeatureSchema = fitted_trees(model)._record.schema
+    return schema

@@ -34,18 +34,26 @@ def scored_batches(
         yield Scored(np.asarray(model.predict_proba(batch.X)[:, 1]), batch.others)
 
 
-def report_gaps(console: Console, path: Path, gaps: Gaps) -> None:
-    """Print the numbers of missing values and of unknown categories."""
-    missing, unknown = (
-        {n: k for n, k in c.most_common() if k} for c in (gaps.missing, gaps.unknown)
-    )
+def report_missing(console: Console, path: Path, gaps: Gaps) -> None:
+    """Print the number of missing values, by column."""
+    missing = dict((+gaps.missing).most_common())
     if missing:
         console.info(f"{path}: {listed_cells('missing value', missing)}")
-    if unknown:
-        text = f"{path}: {listed_cells('value', unknown)}"
-        text += ". The model does not know these categories, and treats them as missing"
-        new = [n for n, k in unknown.items() if 2 * k > gaps.n_rows - gaps.missing[n]]
-        (console.warning if new else console.info)(text)
+
+
+def report_unknown(console: Console, path: Path, gaps: Gaps) -> None:
+    """Print the number of unknown categories, with an example from each column.
+
+    It is a warning if most of the values of a column are unknown.
+    """
+    unknown = dict((+gaps.unknown).most_common())
+    if not unknown:
+        return
+    listed = [f"{name} ({n:,}, such as {gaps.examples[name]!r})" for name, n in unknown.items()]
+    text = f"{path}: {plural(sum(unknown.values()), 'value')} in {plural(len(unknown), 'column')} "
+    text += f"not known to the model, treated as missing: {name_list(listed, MOST_LISTED)}"
+    odd = [name for name, n in unknown.items() if 2 * n > gaps.n_rows - gaps.missing[name]]
+    (console.warning if odd else console.info)(text)
 
 
 def listed_cells(noun: str, counts: Mapping[str, int]) -> str:

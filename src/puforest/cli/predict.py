@@ -81,7 +81,7 @@ def predict(
 
     from puforest.cli._model_columns import match_columns, report_columns
     from puforest.cli._model_rows import ModelRows
-    from puforest.cli._scoring import report_gaps, scored_batches
+    from puforest.cli._scoring import report_missing, report_unknown, scored_batches
     from puforest.cli.tables._arrow import arrow
     from puforest.cli.tables._write import (
         atomic_output,
@@ -113,8 +113,8 @@ def predict(
             f"{source.path}"
         )
     # For a model without feature names, all columns but those given by --keep are features.
-    named = hasattr(forest, "feature_names_in_")
-    columns = match_columns(forest, source, kept if named else keep or [])
+    schema = o.schema_of(forest)
+    columns = match_columns(schema, source, keep or [] if schema.names is None else kept)
     report_columns(console, columns, source.path)
     console.detail(f"{len(columns.features):,} features matched by name ({source.kind})")
     rows = ModelRows(source, columns)
@@ -123,17 +123,18 @@ def predict(
         nullcontext(None) if printed else atomic_output(output, force=force) as part,
         console.progress(f"Scoring {source.path.name}") as done,
     ):
-        schema = output_schema(forest, source, rows.numbers, kept)
-        with open_writer(part, extension, schema) as writer:
+        types = output_schema(forest, source, rows.numbers, kept)
+        with open_writer(part, extension, types) as writer:
             for scored in scored_batches(forest, rows, kept, batch_rows):
                 is_positive = scored.score > 0.5
                 predictions = [scored.score, forest.classes_[is_positive.astype(np.intp)]]
                 arrays = [*scored.others.columns, *map(arrow().array, predictions)]
-                writer.write_batch(arrow().record_batch(arrays, schema=schema))
+                writer.write_batch(arrow().record_batch(arrays, schema=types))
                 n_rows += len(is_positive)
                 positive += int(np.count_nonzero(is_positive))
                 done(source.progress)
-    report_gaps(console, source.path, rows.gaps)
+    report_missing(console, source.path, rows.gaps)
+    report_unknown(console, source.path, rows.gaps)
     fraction = f" ({o.percent(positive / n_rows)})" if n_rows else ""
     where = "" if printed else f" to {output}"
     scored_rows = f"{o.plural(n_rows, 'row')} scored{where}"

@@ -58,7 +58,7 @@ def report(
     from puforest._unwrap import fitted_trees, known_scenario
     from puforest.cli._model_columns import match_columns
     from puforest.cli._model_rows import ModelRows
-    from puforest.cli._scoring import report_gaps
+    from puforest.cli._scoring import report_unknown
     from puforest.cli._summary import print_summary
     from puforest.cli.tables._write import refuse_existing
     from puforest.report import write_report
@@ -68,10 +68,11 @@ def report(
     X = y = None
     if data is not None:
         source = reading.open(data)
-        rows = ModelRows(source, match_columns(fitted, source, [label] if label else []))
+        columns = match_columns(o.schema_of(fitted), source, [label] if label else [])
+        rows = ModelRows(source, columns)
         table = rows.read(label, positive)
         print_summary(console, source, table, str(known_scenario(fitted)))
-        report_gaps(console, source.path, rows.gaps)
+        report_unknown(console, source.path, rows.gaps)
         X, y = table.features.X, table.labeled
         record = fitted_trees(fitted)._record
         n_rows = (table.n_labeled, len(y) - table.n_labeled)

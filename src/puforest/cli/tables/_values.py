@@ -94,11 +94,22 @@ def text_as_dates(column: Any) -> Any:
 
 
 class Matched(NamedTuple):
-    """Categories of a model in a column, and the number of missing and of unknown cells."""
+    """Categories of a model in a column.
+
+    Attributes
+    ----------
+    column : pyarrow.DictionaryArray
+        The categories; null for missing and unknown cells.
+    n_missing, n_unknown : int
+        Number of missing and of unknown cells.
+    example : object
+        The first unknown value.
+    """
 
     column: Any
     n_missing: int
     n_unknown: int
+    example: Any
 
 
 class KnownCategories:
@@ -130,15 +141,17 @@ class KnownCategories:
         coded = arrow("compute").dictionary_encode(decoded(column))
         values = coded.dictionary.to_pylist()
         found = [self._code(value) for value in values]
-        is_missing = [
-            code is None and self._is_missing(value)
-            for code, value in zip(found, values, strict=True)
-        ]
+        unmatched = [i for i, code in enumerate(found) if code is None]
+        unknown = [i for i in unmatched if not self._is_missing(values[i])]
+        times = np.bincount(coded.indices.drop_null().to_numpy(), minlength=len(values))
         codes = pa.array(found, pa.int32()).take(coded.indices)
-        cells = pa.DictionaryArray.from_arrays(codes, self._labels)
-        marked = arrow("compute").sum(pa.array(is_missing, pa.bool_()).take(coded.indices)).as_py()
-        n_missing = coded.indices.null_count + int(marked or 0)
-        return Matched(cells, n_missing, codes.null_count - n_missing)
+        n_unknown = int(times[unknown].sum())
+        return Matched(
+            column=pa.DictionaryArray.from_arrays(codes, self._labels),
+            n_missing=codes.null_count - n_unknown,
+            n_unknown=n_unknown,
+            example=values[unknown[0]] if unknown else None,
+        )
 
     def _code(self, value: Any) -> int | None:
         if not self._is_text:
