@@ -21,7 +21,7 @@ def test_fit_prints_a_summary(cli, cli_folder, tmp_path):
     assert said.code == 0
     assert re.search(r"rows +600: 115 labeled, 485 unlabeled", said.err)
     assert re.search(r"labels +known = 1 is labeled, 0 is not", said.err)
-    assert re.search(r"features +6: feature 0, feature 1", said.err)
+    assert re.search(r"features +6 numeric: feature 0, feature 1", said.err)
     assert re.search(r"scenario +single-training-set", said.err)
     assert re.search(r"prior +0\.\d+, estimated; 95% interval 0\.\d+ to 0\.\d+", said.err)
     assert "2 folds" in said.out

@@ -43,7 +43,7 @@ def columns(n, rng):
         lambda: pa.array(np.array(["a", "b"])[numbers], mask=gaps).dictionary_encode(),
         lambda: pa.array(numbers.astype("i4"), pa.date32(), mask=gaps),
         lambda: pa.array(numbers, pa.timestamp("ns", "Europe/Berlin"), mask=gaps),
-        lambda: pa.array([2**62] * n, pa.timestamp("s")),
+        lambda: pa.array(numbers + 2**62, pa.timestamp("us")),
         lambda: pa.array(real * 1e9, pa.int64(), safe=False).cast(pa.duration("ns")),
         lambda: pa.array([b"\xff"] * n),
         lambda: pa.array([Decimal(int(v)) for v in numbers], pa.decimal128(10, 2)),

@@ -77,7 +77,8 @@ def predict_reads(path, text, label, schema, n_rows):
     """The features and the labels, batch by batch; without a schema, of what might be numbers."""
     source = open_table(path, format=None, text=text)
     label = label or source.label
-    if schema is None:
+    is_model = schema is not None
+    if not is_model:
         names = tuple(name for name in islice(source.names, 100) if name != label)
         schema = FeatureSchema(len(names), names)
     source.require_columns([label], "--label")
@@ -85,7 +86,8 @@ def predict_reads(path, text, label, schema, n_rows):
     labels, parts = [], [np.empty((0, schema.n_features))]
     for batch in rows.batches([label], n_rows):
         assert len(batch.X) == batch.others.num_rows <= n_rows
-        parts.append(schema.table(batch.X).values)
+        if is_model:
+            parts.append(schema.table(batch.X).values)
         labels.append(batch.others.column(label))
     return np.concatenate(parts), pa.chunked_array(
         labels, type=source.types(rows.numbers, [label])[0]

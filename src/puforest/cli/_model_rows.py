@@ -142,6 +142,8 @@ class ModelRows:
         first = 0
         for batch in self.source.batches(self.numbers, unchanged, size):
             X = self._checked(batch.numbers, first)
+            if not len(X):  # blank lines and comments of LIBSVM files
+                continue
             first += len(X)
             self.gaps.n_rows = first
             kept = batch.others.select(list(others))

@@ -61,7 +61,8 @@ def describe_kinds(features: Features) -> str:
     counts[NUMBER] = len(features.names) - len(features.kinds)
     parts = [f"{counts[k]:,} {w[counts[k] > 1]}" for k, w in KIND_WORDS.items() if counts[k]]
     names = name_list(features.names, MOST_LISTED)
-    return f"{len(features.names):,} ({', '.join(parts)}): {names}"
+    kinds = parts[0] if len(parts) == 1 else f"{len(features.names):,} ({', '.join(parts)})"
+    return f"{kinds}: {names}"
 
 
 def print_left_out(console: Console, features: Features) -> None:
