@@ -65,14 +65,33 @@ def edge_rows(model, dtype, n=2000, seed=1):
         return np.clip(X, -largest, largest).astype(dtype)
 
 
+def forest_of(trees, n_features):
+    """Make a forest of trees, lists of nodes as dicts; fields left out are as in leaves.
+
+    The field ``categories`` is the list of the node.
+    """
+    nodes = [node for tree in trees for node in tree]
+    lists = [node.get("categories", ()) for node in nodes]
+    fields = {}
+    for field in NODE_FIELDS:
+        default = 0 if field.in_leaves is None else field.in_leaves
+        values = [node.get(field.name, default) for node in nodes]
+        fields[field.name] = np.array(values, dtype=field.dtype)
+    fields["n_categories"] = np.array([len(listed) for listed in lists], dtype=np.int32)
+    return Forest(
+        n_features=n_features,
+        offset=np.cumsum([0, *(len(tree) for tree in trees)]),
+        categories=np.array([c for listed in lists for c in listed], dtype=np.uint16),
+        **fields,
+    )
+
+
 def with_trees(model, *trees):
     """Replace the trees of the model; each is a list of (feature, threshold, left, w_p, w_u)."""
-    rows = np.array([node for tree in trees for node in tree])
-    nodes = {field.name: np.arange(len(rows), dtype=field.dtype) for field in NODE_FIELDS}
-    for name, column in zip(("feature", "threshold", "left", "w_p", "w_u"), rows.T, strict=True):
-        nodes[name] = column.astype(nodes[name].dtype)
-    offset = np.cumsum([0, *(len(tree) for tree in trees)])
-    model._forest = Forest(n_features=model.n_features_in_, offset=offset, **nodes)
+    names = ("feature", "threshold", "left", "w_p", "w_u")
+    counted = {"n_labeled": 1, "n_unlabeled": 1}
+    nodes = [[dict(zip(names, node, strict=True)) | counted for node in tree] for tree in trees]
+    model._forest = forest_of(nodes, model.n_features_in_)
     return model
 
 

@@ -47,7 +47,7 @@ def test_a_forest_says_what_it_is(table):
     trees = line(model, "trees")
     assert trees.startswith(f"20 with {nodes} nodes, of which {leaves} leaves; ")
     assert f"maximum depth {model.get_depth()}" in trees
-    size = (40 * len(model._forest.feature) + 8 * 21) / 1000
+    size = (45 * len(model._forest.feature) + 8 * 21) / 1000
     assert trees.endswith(f" {size:.3g} kB")
     assert line(model, "out-of-bag risk").startswith(
         f"{model.oob_risk_:.4g} (estimated error rate)"
