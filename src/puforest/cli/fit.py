@@ -182,7 +182,7 @@ def fit(
         n_jobs=o.n_jobs(threads),
         random_state=seed,
     )
-    splits, X = [], None
+    X, splits = None, []
     if not no_quality:
         from puforest.cli import _quality
 
@@ -201,7 +201,7 @@ def fit(
     )
     result = {"model": str(output), **summary_json(source, table, scenario)}
     result |= {"prior": known["value"], "prior_interval": known["interval"], "quality": None}
-    if splits:
+    if X is not None:
         result["quality"] = estimate_quality(console, forest, X, table.labeled, splits)
     console.detail(f"finished in {time.perf_counter() - started:.2f} s")
     return result

@@ -44,7 +44,7 @@ class NumberColumns:
         self.n_present = np.zeros(len(names), np.int64)
         self.n_finite = np.zeros(len(names), np.int64)
         self.is_constant = np.ones(len(names), bool)
-        self._first: NDArray[Any] | None = None
+        self._first: NDArray[Any] = np.empty(0)
         self._parts: list[tuple[NDArray[np.intp], NDArray[Any]]] = []
 
     def add(self, batch: Numbers) -> None:
@@ -53,19 +53,19 @@ class NumberColumns:
             before = self.words.get(i)
             self.words[i] = found if before is None else before + found
         X = batch.X
-        if self._first is None and len(X):
+        if not self.n_rows and len(X):
             self._first = X[0].copy()
         self.n_rows += len(X)
         self.n_present += len(X) - np.count_nonzero(np.isnan(X), axis=0)
         self.n_finite += np.count_nonzero(np.isfinite(X), axis=0)
-        self.is_constant &= np.equal(X, self._first).all(axis=0)
+        if len(X):
+            self.is_constant &= np.equal(X, self._first).all(axis=0)
         text = [i for i, found in self.words.items() if found.others]
         kept = np.delete(np.arange(len(self.names)), text)
         self._parts.append((kept, X[:, kept] if text else X))
 
     def first(self, place: int) -> float:
         """Return the first cell of a column."""
-        assert self._first is not None
         return float(self._first[place])
 
     def matrix(self, places: Sequence[int], order: Literal["C", "F"]) -> NDArray[Any]:

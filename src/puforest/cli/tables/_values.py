@@ -14,6 +14,7 @@ from puforest.cli.tables._dates import dates
 from puforest.cli.tables._kinds import CATEGORY, DATETIME, decoded, is_string
 from puforest.cli.tables._labels import as_text
 from puforest.cli.tables._missing import MissingMarkers
+from puforest.cli.tables._names import cut
 
 
 class ValueColumn:
@@ -150,7 +151,7 @@ class KnownCategories:
             column=pa.DictionaryArray.from_arrays(codes, self._labels),
             n_missing=codes.null_count - n_unknown,
             n_unknown=n_unknown,
-            example=values[unknown[0]] if unknown else None,
+            example=_trimmed(values[unknown[0]]) if unknown else None,
         )
 
     def _code(self, value: Any) -> int | None:
@@ -168,3 +169,7 @@ class KnownCategories:
         if isinstance(value, str):
             return value.strip() in self._missing.words
         return math.isnan(value) or value in self._missing.numbers
+
+
+def _trimmed(value: Any) -> Any:
+    return cut(value.strip()) if isinstance(value, str) else value
