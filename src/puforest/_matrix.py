@@ -40,14 +40,6 @@ def opened(X: check.MatrixLike, estimator: str = "") -> NDArray[Any] | sp.csr_ar
     return canonical(found) if sp.issparse(found) else in_steps(found)
 
 
-def matrix(X: check.MatrixLike, name: str = "X") -> NDArray[Any]:
-    """Convert a table of numbers to an array."""
-    found = opened(X)
-    if not isinstance(found, np.ndarray):
-        raise TypeError(f"{name} must be a dense table of numbers")
-    return found
-
-
 def stacked(
     columns: TableColumns, encoded: Mapping[int, NDArray[Any]], place: Callable[[int], str]
 ) -> NDArray[Any]:
@@ -55,8 +47,7 @@ def stacked(
     dtype = smallest_float(*columns.plain_types, *(values.dtype for values in encoded.values()))
     matrix = np.empty(columns.shape, dtype, order="F")
     with np.errstate(over="ignore"):
-        if columns.plain.any():
-            matrix[:, columns.plain] = columns.numbers(dtype)
+        columns.fill(matrix)
         for j, values in encoded.items():
             matrix[:, j] = values
     for j in range(columns.shape[1]):

@@ -24,9 +24,10 @@ class ArrayColumns(TableColumns):
             self.plain[:] = True
             self.plain_types = [values.dtype]
 
-    def numbers(self, dtype: Any) -> NDArray[Any]:
-        """Return the array."""
-        return self.values.astype(dtype, copy=False)
+    def fill(self, matrix: NDArray[Any]) -> None:
+        """Write the array into a matrix if it has numbers."""
+        if self.plain.all():
+            matrix[:] = self.values
 
     def read(self, j: int, place: str) -> Column:
         """Read a column."""
