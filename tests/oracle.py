@@ -279,7 +279,9 @@ class Tree:
         if split.left_categories is not None:
             x = self.X[node.rows, split.feature]
             present = frozenset(np.unique(x[~np.isnan(x)]))
-            listed = present - split.left_categories if split.missing_left else split.left_categories
+            listed = (
+                present - split.left_categories if split.missing_left else split.left_categories
+            )
             node.listed = tuple(sorted(int(c) for c in listed))
         if self.direction(split):
             lower, upper = node.children[:: self.direction(split)]
@@ -329,9 +331,7 @@ class Tree:
         """Return all candidate splits by a feature, with a side for the missing values."""
         is_missing = np.isnan(x)
         if feature in self.categorical:
-            splits = [
-                Split(feature, left_categories=s) for s in self.sets(node, x, present, rng)
-            ]
+            splits = [Split(feature, left_categories=s) for s in self.sets(node, x, present, rng)]
         else:
             splits = [Split(feature, t) for t in self.cut_points(present, rng)]
         if not is_missing.any():
