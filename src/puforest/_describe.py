@@ -111,7 +111,7 @@ def _kind(model: Any) -> str:
     if isinstance(model, Pipeline):
         *transformers, last = (step for _, step in model.steps)
         return ", ".join([*map(step_name, transformers), _named(last)])
-    return _named(getattr(model, "best_estimator_", None) or model.estimator_)
+    return _named(model.best_estimator_ if hasattr(model, "best_estimator_") else model.estimator_)
 
 
 def _named(model: Any) -> str:
@@ -178,7 +178,7 @@ def _about_columns(found: Unwrapped) -> list[tuple[str, str]]:
         ]
         more = len(schema.categorical) - len(listed)
         about.append(("categories", ", ".join([*listed, f"and {more:,} more"] if more else listed)))
-    increasing, decreasing = monotone_features(record.parameters["monotonic_cst"], schema)
+    increasing, decreasing = monotone_features(record.parameters.get("monotonic_cst"), schema)
     signs = [f"{printable(names[j])} increasing" for j in increasing]
     signs += [f"{printable(names[j])} decreasing" for j in decreasing]
     if signs:
