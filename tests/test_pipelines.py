@@ -207,6 +207,9 @@ def test_description(pipeline, data, tmp_path, monkeypatch):
     for call, _ in calls:
         eval(call, names)
     assert (tmp_path / "report.html").exists()
+    types = [*puforest.io.trusted_types(), "numpy.dtype"]  # of the encoder and the imputer
+    loaded = skops.io.load("model.skops", trusted=types)
+    assert_array_equal(loaded.predict_proba(X), pipeline.predict_proba(X))
     search = GridSearchCV(make_pipeline(encoder(), forest(n_estimators=2)), {}, cv=2).fit(X, y)
     assert puforest.describe(search).startswith(
         "GridSearchCV: Pipeline of ColumnTransformer, PURandomForestClassifier of 2 trees, fitted"

@@ -263,8 +263,8 @@ def _next_calls(model: Any, found: Unwrapped | None) -> list[tuple[str, str]]:
     if _can_be_saved(model):
         calls.append(("model.save('model.puf')", "puforest.load('model.puf') loads it"))
     else:
-        loading = "skops.io.load('model.skops', trusted=puforest.io.trusted_types())"
-        calls.append(("skops.io.dump(model, 'model.skops')", f"{loading} loads it"))
+        loading = "skops.io.load loads it, given the types to trust"
+        calls.append(("skops.io.dump(model, 'model.skops')", loading))
     return calls
 
 

@@ -77,7 +77,7 @@ function columnTable(c, model) {
     ["categories", "n", (x) => (known(x.categories) ? count(x.categories) : ""), c.kinds.category > 0],
     ["missing", "n", (x) => (x.missing ? count(x.missing) : "–"), known(c.n_missing)],
     ["unknown", "n", (x) => (x.unknown ? count(x.unknown) : "–"), c.n_unknown > 0],
-    ["range or most frequent values", "values", (x) => x.values, known(c.n_missing)],
+    [c.kinds.category || c.kinds.boolean ? "range or most frequent values" : "range", "values", (x) => x.values, known(c.n_missing)],
   ].filter(([, , , used]) => used);
   const line = (x) => el("tr", {}, ...columns.map(([, name, text], i) => el(i ? "td" : "th", { scope: i ? null : "row", class: name, title: i ? null : x.name, text: text(x) })));
   box.append(el("div", { class: "wide tall", tabindex: "0", role: "region", "aria-label": "Columns" }, el("table", { id: "columns" },
@@ -295,6 +295,6 @@ function showParameters({ parameters, versions }, body) {
   const lines = (layer) => layer.parameters.map((p) => el("tr", {}, el("th", { scope: "row", text: p.name }), el("td", {}, p.changed ? el("strong", {}, el("code", { text: p.value })) : el("code", { text: p.value }))));
   const rows = versions.map(([name, value]) => el("tr", {}, el("th", { scope: "row", text: name }), el("td", { text: value })));
   body.append(el("div", { class: "pair" },
-    el("div", {}, ...parameters.flatMap((layer) => [el("h3", { text: layer.class }), table(["parameter", "value"], lines(layer))])),
+    ...parameters.map((layer) => el("div", {}, el("h3", { text: layer.class }), table(["parameter", "value"], lines(layer)))),
     el("div", {}, el("h3", { text: "Software versions" }), table(["component", "version"], rows))));
 }
