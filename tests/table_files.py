@@ -5,9 +5,27 @@ import zipfile
 
 import numpy as np
 
+from puforest.cli.tables._dialect import TextOptions
+from puforest.cli.tables._features import ColumnChoice
+from puforest.cli.tables._missing import MissingMarkers
+from puforest.cli.tables._open import open_table
+from puforest.cli.tables._pu_table import read_pu
+
 FAST = ("--prior", "0.4", "--trees", "3", "--threads", "1", "--no-quality", "-q", "--force")
 Y = np.arange(20) % 2
 X = np.arange(60.0).reshape(20, 3) % 11
+
+
+def opened(path, missing=(), not_missing=()):
+    """Open a table as the commands do."""
+    markers = MissingMarkers.changed(missing, not_missing)
+    return open_table(path, format=None, text=TextOptions(), missing=markers)
+
+
+def read(path, label=None, missing=(), not_missing=(), **choice):
+    """Read a table as fit does."""
+    source = opened(path, missing, not_missing)
+    return read_pu(source, label=label, positive=None, choice=ColumnChoice(**choice))
 
 
 def archive(path, **members):

@@ -21,7 +21,7 @@ def test_fit_prints_a_summary(cli, cli_folder, tmp_path):
     assert said.code == 0
     assert re.search(r"rows +600: 115 labeled, 485 unlabeled", said.err)
     assert re.search(r"labels +known = 1 is labeled, 0 is not", said.err)
-    assert re.search(r"features +6: feature 0, feature 1", said.err)
+    assert re.search(r"features +6 numeric: feature 0, feature 1", said.err)
     assert re.search(r"scenario +single-training-set", said.err)
     assert re.search(r"prior +0\.\d+, estimated; 95% interval 0\.\d+ to 0\.\d+", said.err)
     assert "2 folds" in said.out
@@ -34,16 +34,31 @@ def test_fit_prints_a_summary(cli, cli_folder, tmp_path):
 
 def test_unused_columns_are_listed(cli, cli_folder, tmp_path):
     table = pa.csv.read_csv(cli_folder / "rows.csv")
-    table = table.append_column("town", pa.array(["Bern", "Basel"] * 300))
-    table = table.append_column("mixed", pa.array(["1", "n.a.", "3"] * 200))
+    table = table.append_column("name", pa.array([f"Dr. {i}" for i in range(600)]))
+    table = table.append_column("state", pa.array(["CH"] * 600))
+    table = table.append_column("town", pa.array(["Bern", "Basel", "?"] * 200))
     pyarrow.csv.write_csv(table, tmp_path / "rows.csv")
-    said = cli(
-        "fit", tmp_path / "rows.csv", "--label", "known", "--prior", "0.4",
-        "-o", tmp_path / "m.puf", "--no-quality", *FAST,
-    )  # fmt: skip
-    assert re.search(r"not used +1 column: town \(text, such as 'Bern'\)", said.err)
-    assert "the column mixed is not used: 200 of 600 values are not numbers, such as" in said.err
+    fit = ("fit", tmp_path / "rows.csv", "--label", "known", "--prior", "0.4", "--no-quality")
+    fit += ("-o", tmp_path / "m.puf", "--force", *FAST)
+    said = cli(*fit)
     assert said.code == 0
+    assert re.search(r"features +9 \(8 numeric, 1 categorical\): id, truth", said.err)
+    assert re.search(r"missing +200 values in 1 column: town \(200\)", said.err)
+    assert "warning: 2 columns not used:\n" in said.err
+    assert re.search(r"\n  name +text that differs in every row, probably an identifier", said.err)
+    assert re.search(r"\n  state +constant, always CH *\nUse --keep COLUMN", said.err)
+    quiet = cli(*fit, "--quiet").err
+    assert "probably an identifier" in quiet
+    answer = json.loads(cli(*fit, "--json").out)
+    assert answer["kinds"] == {"town": "category"}
+    assert answer["missing"] == {"town": 200}
+    assert list(answer["left_out"]) == ["name", "state"]
+    assert answer["warnings"][0] == "name: text that differs in every row, probably an identifier"
+    silent = cli(*fit, "--quiet", "--drop", "name", "--drop", "state", "--drop", "id")
+    assert silent.err == ""
+    answer = json.loads(cli(*fit, "--json", "--keep", "name", "--keep", "state").out)
+    assert answer["features"][-3:] == ["name", "state", "town"]
+    assert answer["left_out"] == {}
 
 
 def test_forest_options(cli, cli_folder, tmp_path):

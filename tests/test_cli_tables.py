@@ -12,14 +12,15 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from sklearn.datasets import dump_svmlight_file
+from table_files import opened, read
 
 import puforest
 from puforest.cli._app import run
-from puforest.cli._scoring import match_columns, scored_batches
-from puforest.cli.tables._dialect import TextOptions, find_delimiter
+from puforest.cli._model_columns import match_columns
+from puforest.cli._model_rows import ModelRows
+from puforest.cli._scoring import scored_batches
+from puforest.cli.tables._dialect import find_delimiter
 from puforest.cli.tables._labels import label_rule
-from puforest.cli.tables._open import open_table
-from puforest.cli.tables._pu_table import read_pu
 
 FAST = ("--prior", "0.4", "--trees", "3", "--threads", "1", "--no-quality")
 
@@ -122,11 +123,11 @@ def test_no_more_than_a_batch_is_held(fitted, tmp_path, name):
     path = same_table(tmp_path, name)
     fitted(path, label=() if path.suffix in (".npz", ".svm") else ("--label", "y"))
     model = puforest.load(tmp_path / "model.puf")
-    source = open_table(path, format=None, text=TextOptions())
+    source = opened(path)
     other = source.label or "y"
-    columns = match_columns(model, source, [other])
+    rows = ModelRows(source, match_columns(model._record.schema, source, [other]))
     alive, scores, kept = [], [], []
-    for scored in scored_batches(model, source, columns, [other], 7):
+    for scored in scored_batches(model, rows, [other], 7):
         assert len(scored.score) <= 7
         alive = [batch for batch in alive if batch() is not None]
         alive.append(weakref.ref(scored.others))
@@ -135,7 +136,7 @@ def test_no_more_than_a_batch_is_held(fitted, tmp_path, name):
         kept.extend(float(value) for value in scored.others.column(0).to_pylist())
     assert len(scores) == 60
     assert kept == [float(i % 3 == 0) for i in range(60)]
-    whole = next(scored_batches(model, source, columns, [], 1000)).score
+    whole = next(scored_batches(model, rows, [], 1000)).score
     np.testing.assert_array_equal(scores[: len(whole)], whole)
 
 
@@ -175,15 +176,16 @@ def test_delimiters():
         ("a,y\n1,\n2,\n", "marks none of the 2 rows"),
         ("a,y\n1,x\n2,z\n", "--positive x"),
         ("a,y\n1,1\n2,0\n3,-1\n", "--positive"),
-        ("a,y\n1,1\n,0\n3,0\n", "a (1)"),
         ("a,y\n1,1\ninf,0\n3,0\n", "a (1)"),
-        ("a,y\nx,1\nz,0\n", "a (text, such as 'x')"),
+        ("a,y\n5,1\n5,0\n", "no feature columns; left out: a (constant, always 5)"),
+        ("a,y\n,1\n?,0\n", "no feature columns; left out: a (empty)"),
+        ("a,y\n1,1\n2,0\nx,0\n", "t.csv, line 4: the column a holds 'x', but 2 of its 3 values"),
         ("y\n1\n0\n", "besides the labels"),
         ("1,2\n3,4\n", "--no-header"),
         ("a,y\n1,0\n2,1,5\n", "t.csv, line 3: 3 values, but the rows before it have 2"),
         ('a,y\n"1\n",0\n\n2,1,5\n', "line 5: 3 values"),
         ("a,y\n1,0\n2,1,5\n", "--delimiter"),
-        ("a;y\n1,5;1\n2,5;0\n", "a (text, such as '1,5'). If these are numbers with a decimal"),
+        ("a;y\n1,5;1\n2,5;0\n", "line 2: the column a holds '1,5'. If these are numbers with a"),
         ("a\n1\n", "no such column"),
         ("\n\n\n", "is empty"),
     ],
@@ -198,19 +200,13 @@ def test_what_cannot_be_learned_from(fitted, tmp_path, content, hint):
 def test_decimal_commas_are_noticed(fitted, tmp_path, capsys):
     rows = "".join(f"{i % 7};{i},5;-{i},25;{i % 2}\n" for i in range(60))
     (tmp_path / "t.csv").write_text("a;b;c;y\n" + rows)
-    _, answer = fitted(tmp_path / "t.csv")
-    assert answer["features"] == ["a"]
-    (warned,) = answer["warnings"]
-    assert warned.startswith("2 columns not used: b, c (text, such as '0,5')")
-    assert "--decimal ," in warned
+    code, said = fitted(tmp_path / "t.csv")
+    assert code == 1
+    assert "t.csv, line 2: the column b holds '0,5'" in said
+    assert "--decimal ," in said
     _, answer = fitted(tmp_path / "t.csv", "--decimal", ",")
     assert answer["features"] == ["a", "b", "c"]
-    # Where numbers are not read from text, the option would not help.
-    table = pa.table({"a": [1, 2] * 20, "b": ["1,5", "2,5"] * 20, "y": [0, 1] * 20})
-    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
-    assert fitted(tmp_path / "t.parquet")[1]["warnings"] == []
     predict = ["predict", str(tmp_path / "model.puf"), str(tmp_path / "t.csv")]
-    fitted(tmp_path / "t.csv", "--decimal", ",")
     assert run([*predict, "-q", "-o", str(tmp_path / "s.csv")]) == 1
     said = capsys.readouterr().err
     assert "t.csv, line 2: the column b holds '0,5', which is not a number" in said
@@ -228,12 +224,11 @@ def test_text_among_numbers_is_found(fitted, tmp_path, capsys, packed):
     assert run([*predict, str(tmp_path / "s.csv")]) == 1
     said = capsys.readouterr().err
     assert f"{packed}, line 19: the column a holds 'oops', which is not a number" in said
+    assert "--missing oops" in said
     assert "--drop a" in said
     report = ["report", *predict[1:3], "--label", "y", "-o", str(tmp_path / "r.html")]
     assert run(report) == 1
-    said = capsys.readouterr().err
-    assert "the column a cannot be a feature: 1 of 40 values are not numbers" in said
-    assert "--features" not in said
+    assert capsys.readouterr().err == said
 
 
 def test_columns_that_stand_twice_can_be_dropped(fitted, tmp_path):
@@ -244,18 +239,19 @@ def test_columns_that_stand_twice_can_be_dropped(fitted, tmp_path):
 
 
 def test_odd_but_sensible(fitted, tmp_path):
-    (tmp_path / "t.csv").write_text(
-        ',größe,名前 "x",empty,flag,date,y\n'
-        + "".join(f"{i},{i}e-1,{i % 7},,{str(i % 3 == 0).lower()},2024-01-01,{'1' * (i % 2)}\n"
-                  for i in range(60))
-    )  # fmt: skip
+    header = ',größe,名前 "x",empty,flag,date,y\n'
+    rows = [
+        f"{i},{i}e-1,{i % 7},,{str(i % 3 == 0).lower()},2024-01-{1 + i % 28:02},{'1' * (i % 2)}\n"
+        for i in range(60)
+    ]
+    (tmp_path / "t.csv").write_text(header + "".join(rows))
     code, answer = fitted(tmp_path / "t.csv")
     assert code == 0
-    assert answer["features"] == ["größe", '名前 "x"', "flag"]
+    assert answer["features"] == ["größe", '名前 "x"', "flag", "date"]
+    assert answer["kinds"] == {"flag": "boolean", "date": "datetime"}
     assert answer["left_out"] == {
-        "(no name)": "probably an index",
+        "(no name)": "without a name, probably an index",
         "empty": "empty",
-        "date": "text, such as '2024-01-01'",
     }
     assert answer["labeled"] == 30
     model = puforest.load(tmp_path / "model.puf")
@@ -323,17 +319,19 @@ def test_labels_that_are_not_guessed():
         label_rule("y", pa.chunked_array([[str(i) for i in range(17)]]), None)
 
 
-def test_predict_says_where_values_are_missing(capsys, fitted, tmp_path):
+def test_predict_says_which_cells_are_wrong(capsys, fitted, tmp_path):
     (tmp_path / "t.csv").write_text(text())
     fitted(tmp_path / "t.csv")
-    (tmp_path / "new.csv").write_text("b,a\n1,2\n3,\n5,6\n")
+    (tmp_path / "new.csv").write_text("b,a\n1,2\n3,inf\n5,6\n")
     out = tmp_path / "s.csv"
     predict = ["predict", str(tmp_path / "model.puf")]
     assert run([*predict, str(tmp_path / "new.csv"), "-o", str(out), "--batch-rows", "1"]) == 1
-    assert "rows 2 to 2" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "rows 2 to 2: infinite values in a (1)" in said
+    assert "--missing inf" in said
     (tmp_path / "new.csv").write_text("b,a\n1,2\n3,oops\n")
     assert run([*predict, str(tmp_path / "new.csv"), "-o", str(out)]) == 1
-    assert "column a" in capsys.readouterr().err
+    assert "line 3: the column a holds 'oops', which is not a number" in capsys.readouterr().err
     assert not out.exists()
     # No rows are scored as none.
     (tmp_path / "new.csv").write_text("b,a\n")
@@ -391,10 +389,9 @@ def test_single_precision_stays(fitted, tmp_path):
     path = tmp_path / "t.parquet"
     table = pa.table({"a": np.arange(9, dtype=np.float32) / 3, "y": [1, 0, 0] * 3})
     pyarrow.parquet.write_table(table, path)
-    source = open_table(path, format=None, text=TextOptions())
-    read = read_pu(source, label="y", positive=None, features=[], drop=[])
-    assert read.X.dtype == np.float32
-    np.testing.assert_array_equal(read.X[:, 0], table["a"])
+    X = read(path, "y").features.X.values
+    assert X.dtype == np.float32
+    np.testing.assert_array_equal(X[:, 0], table["a"])
 
 
 @pytest.mark.parametrize("name", ["large.parquet", "large.feather"])
@@ -410,12 +407,12 @@ def test_little_of_a_large_file_is_in_memory(fitted, tmp_path, name):
     pyarrow.parquet.write_table(table[:200], tmp_path / "few.parquet")
     fitted(tmp_path / "few.parquet")
     model = puforest.load(tmp_path / "model.puf")
-    source = open_table(path, format=None, text=TextOptions())
-    columns = match_columns(model, source, [])
+    source = opened(path)
+    rows = ModelRows(source, match_columns(model._record.schema, source, []))
     del table
-    before, most, rows = pa.total_allocated_bytes(), 0, 0
-    for scored in scored_batches(model, source, columns, [], 1000):
+    before, most, n_rows = pa.total_allocated_bytes(), 0, 0
+    for scored in scored_batches(model, rows, [], 1000):
         most = max(most, pa.total_allocated_bytes() - before)
-        rows += len(scored.score)
-    assert rows == n
+        n_rows += len(scored.score)
+    assert n_rows == n
     assert most < path.stat().st_size / 5

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.ensemble import ExtraTreesClassifier
@@ -63,7 +62,7 @@ def test_importances_as_a_table(blobs):
 
 def test_importances_of_other_models(blobs):
     X, labeled, _ = blobs
-    with pytest.raises(TypeError, match="forest must be a puforest forest or tree, got Extra"):
+    with pytest.raises(TypeError, match=r"forest must be a puforest forest or tree.*got Extra"):
         importances(ExtraTreesClassifier().fit(X, labeled))
     with pytest.raises(NotFittedError):
         importances(PUExtraTreesClassifier(0.4))
@@ -96,8 +95,6 @@ def test_permutation_importance(forest, blobs):
         permutation_importance(forest, X, labeled, scoring="pu_nothing")
     with pytest.raises(NotFittedError):
         permutation_importance(PUExtraTreesClassifier(0.4), X, labeled)
-    with pytest.raises(TypeError, match=r"got polars.*DataFrame: use X.to_pandas\(\)"):
-        permutation_importance(forest, pl.DataFrame(X), labeled)
 
 
 # Selection
@@ -221,7 +218,7 @@ def test_selection_keeps_duplicates_together(blobs):
             {"X_test": np.zeros((2, 6)), "y_test": [-1, 1]},
             "y_test has the class -1, which y does not have",
         ),
-        ({"X_test": np.zeros((2, 6)), "y_test": [0, 1, 1]}, "inconsistent numbers of samples"),
+        ({"X_test": np.zeros((2, 6)), "y_test": [0, 1, 1]}, "X_test has 2 rows, but y_test has 3"),
         ({"cv": "many"}, "cv must be an integer or a splitter"),
         ({"n_repeats": 0}, "n_repeats must be at least 1"),
         ({"estimator": ExtraTreesClassifier()}, "estimator must be a puforest forest or tree"),

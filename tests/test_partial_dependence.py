@@ -9,9 +9,9 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import validate_data
 
 from puforest import PUExtraTreesClassifier
+from puforest._schema import FeatureSchema
 from puforest.calibration import PUCalibratedClassifier
 from puforest.inspection import (
     partial_dependence,
@@ -69,12 +69,13 @@ def test_column_names_are_compared_once(blobs, monkeypatch):
     of_array = partial_dependence(plain, X, 1, y=labeled)
     shuffled = permutation_importance(plain, X, labeled, random_state=0)
     tables = []
+    compare = FeatureSchema._compare_columns
 
-    def counted(estimator, X, **options):
+    def counted(schema, X, *args):
         tables.append(hasattr(X, "columns"))
-        return validate_data(estimator, X, **options)
+        compare(schema, X, *args)
 
-    monkeypatch.setattr("puforest._matrix.validate_data", counted)
+    monkeypatch.setattr(FeatureSchema, "_compare_columns", counted)
     assert_array_equal(partial_dependence(model, table, "b", y=labeled).average, of_array.average)
     assert sum(tables) == 1
     found = permutation_importance(model, table, labeled, random_state=0)
@@ -111,8 +112,8 @@ def test_data_frames(blobs):
     curve = partial_dependence(model, table, "b", y=labeled)
     assert curve.features == ["b"]
     assert_allclose(curve.average, partial_dependence(plain, X, 1, y=labeled).average)
-    with pytest.raises(TypeError, match=r"got polars.*DataFrame: use X.to_pandas\(\)"):
-        partial_dependence(model, pl.from_pandas(table), "b")
+    same = partial_dependence(model, pl.from_pandas(table), "b", y=labeled)
+    assert_array_equal(same.average, curve.average)
 
 
 def test_integers(blobs):

@@ -9,6 +9,8 @@ from two_clouds import SCENARIOS, draw, forest
 
 from puforest import PUDecisionTreeClassifier
 from puforest._duplicate_rows import duplicate_groups
+from puforest._encoded import EncodedTable
+from puforest._model import LEAF
 from puforest.calibration import PUCalibratedClassifier
 from puforest.inspection import importances, partial_dependence
 from puforest.metrics import (
@@ -20,7 +22,7 @@ from puforest.metrics import (
 )
 from puforest.model_selection import prior_sensitivity
 from puforest.prior import PriorEstimatedWarning, estimate_prior
-from puforest.report import _model_part, _prior
+from puforest.report import _prior, _trees
 from puforest.report._rows import held_out_scores, labeled_rows
 from puforest.report._subject import subject_of
 
@@ -152,7 +154,8 @@ def test_duplicate_rows_share_a_fold():
     X, y, _ = draw(150, "case-control")
     X, y = np.concatenate([X, X[y == 1]]), np.concatenate([y, np.zeros(y.sum(), dtype=int)])
     model = forest(n_estimators=3).fit(X, y)
-    rows = labeled_rows(X, y, scenario="case-control", sample_weight=None, propensity=None)
+    given = {"scenario": "case-control", "sample_weight": None, "propensity": None}
+    rows = labeled_rows(EncodedTable(X), X, y, **given)
     rng = np.random.RandomState(0)
     scores = held_out_scores(subject_of(model), rows, held_out=False, cv=3, n_jobs=None, rng=rng)
     group = duplicate_groups(X)
@@ -212,7 +215,8 @@ def test_trees_are_those_of_the_model(written):
         assert tree["n_nodes"] == len(tree["feature"]) == len(grown.feature)
         pairs = [(0, 0)]  # a node here and there
         for here, there in pairs:
-            assert_allclose(tree["threshold"][here], grown.threshold[there], rtol=1e-5)
+            leaf = grown.feature[there] == LEAF
+            assert tree["split"][here] == ("" if leaf else f"≤ {grown.threshold[there]:.4g}")
             assert_allclose(tree["w_p"][here], grown.w_p[there], rtol=1e-5)
             assert tree["labeled"][here] == grown.n_labeled[there]
             left = tree["left"][here], int(grown.left[there])
@@ -224,8 +228,8 @@ def test_trees_are_those_of_the_model(written):
 
 
 def test_large_forests_are_cut_to_a_budget(written, monkeypatch):
-    monkeypatch.setattr(_model_part, "MAX_NODES", 45)
-    monkeypatch.setattr(_model_part, "MAX_NODES_PER_TREE", 20)
+    monkeypatch.setattr(_trees, "MAX_NODES", 45)
+    monkeypatch.setattr(_trees, "MAX_NODES_PER_TREE", 20)
     X, y, _ = draw(600, "case-control")
     shown = written(forest(n_estimators=9).fit(X, y))["trees"]
     sizes = [len(tree["feature"]) for tree in shown["trees"]]
@@ -259,8 +263,10 @@ def test_features_that_hardly_vary(written):
     X[:, 1] = np.where(rng.random(len(X)) < 0.97, 0, X[:, 1] * 100)  # most are alike
     X[:, 2] *= 1e-12
     data = written(forest(n_estimators=5).fit(X, y), X)
-    assert data["dependence"]["left_out"] == ["x2"]
-    assert {curve["name"] for curve in data["dependence"]["curves"]} == {"x0", "x1"}
+    for curve in data["dependence"]["curves"]:
+        column = X[:, int(curve["name"][1])]
+        assert len(curve["x"]) > 10
+        assert column.min() <= curve["x"][0] < curve["x"][-1] <= column.max()
 
 
 def test_report_without_rows(written):

@@ -10,7 +10,7 @@ from report_data import QUICK, data_of
 from two_clouds import SCENARIOS, draw, forest
 
 from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier
-from puforest.report import _model_part, _write, write_report
+from puforest.report import _trees, _write, write_report
 from puforest.report._page import safe_json
 
 
@@ -64,7 +64,7 @@ def test_large_models_make_small_files(tmp_path):
     X, y = rng.normal(size=(3000, 100)), (rng.random(3000) < 0.2).astype(int)
     model = PUExtraTreesClassifier(prior=0.4, n_estimators=20, random_state=0).fit(X, y)
     file = write_report(model, tmp_path / "r.html", X, y, held_out=True, **QUICK)
-    assert model.get_n_leaves() > _model_part.MAX_NODES
+    assert model.get_n_leaves() > _trees.MAX_NODES
     assert file.stat().st_size < 700_000
 
 
@@ -103,7 +103,7 @@ def test_json_is_plain():
         ({"held_out": 1}, "held_out must be True or False"),
         ({"n_simulations": -1}, "n_simulations must be at least 0"),
         ({"model": PUDecisionTreeClassifier()}, "not fitted"),
-        ({"model": "forest.puf"}, "model must be a forest or tree"),
+        ({"model": "forest.puf"}, "model must be a puforest forest or tree"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -4,10 +4,11 @@ import matplotlib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.pipeline import make_pipeline
+from sklearn.linear_model import LogisticRegression
 from two_clouds import SCENARIOS, draw, forest
 
 from puforest import PUExtraTreesClassifier
+from puforest.calibration import PUCalibratedClassifier
 from puforest.model_selection import prior_sensitivity
 from puforest.plots.sensitivity import plot_prior_sensitivity
 
@@ -84,8 +85,11 @@ def test_warns_of_pure_leaves():
 def test_sensitivity_refuses():
     X, labeled, _ = draw(300, "single-training-set")
     model = forest("single-training-set", min_samples_leaf=20).fit(X, labeled)
-    with pytest.raises(TypeError, match="pass the last step of a pipeline"):
-        prior_sensitivity(make_pipeline(model), X)
+    with pytest.raises(TypeError, match="estimator must be a puforest forest or tree"):
+        prior_sensitivity(LogisticRegression().fit(X, labeled), X)
+    calibrated = PUCalibratedClassifier(model, cv="prefit").fit(X, labeled)
+    with pytest.raises(TypeError, match="calibration is for one prior only: pass estimator_"):
+        prior_sensitivity(calibrated, X)
     with pytest.raises(ValueError, match="pass y too"):
         prior_sensitivity(model, X, sample_weight=np.ones(len(X)))
     with pytest.raises(ValueError, match=r"prior=0\.01 is impossible"):

@@ -5,6 +5,7 @@ from importlib import import_module
 # Type checkers read this as true; importing `typing` would take longer than all other imports.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from puforest._describe import describe
     from puforest.forest import PUExtraTreesClassifier, PURandomForestClassifier
     from puforest.io import load_model as load
     from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
@@ -16,6 +17,7 @@ __all__ = [
     "PUExtraTreeClassifier",
     "PUExtraTreesClassifier",
     "PURandomForestClassifier",
+    "describe",
     "load",
 ]
 
@@ -25,6 +27,7 @@ _PLACES = {
     "PUExtraTreeClassifier": "tree.PUExtraTreeClassifier",
     "PUExtraTreesClassifier": "forest.PUExtraTreesClassifier",
     "PURandomForestClassifier": "forest.PURandomForestClassifier",
+    "describe": "_describe.describe",
     "load": "io.load_model",
 }
 _SUBMODULES = {

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
-from puforest._fit_record import FitRecord
+from puforest._fit_record import FitRecord, RecordedFitMixin
+from puforest._monotone import monotone_features
+from puforest._schema import FeatureSchema
 from puforest._text import printable
-from puforest._unwrap import fit_record, fitted_trees
+from puforest._unwrap import Unwrapped, fit_record, parameter_layers, unwrapped
 from puforest.scenario import DESCRIPTIONS
 
 N_FEATURES = 5  # in the list of the most important ones
+N_CATEGORICAL = 10  # in the lists of categorical and constrained ones
+
+# Kinds of columns other than numbers, in words.
+KIND_NAMES = {
+    "category": "categorical",
+    "boolean": "boolean",
+    "datetime": "date",
+    "duration": "duration",
+}
 
 RISKS = {
     "nnpu": "nnPU (non-negative PU risk)",
@@ -26,19 +39,54 @@ SCORES = {
 }
 
 
-def description(model: Any) -> str:
-    """Describe a model in full."""
+def describe(model: Any) -> str:
+    """Describe a model: training data, prior, trees, and suggested next calls.
+
+    Parameters
+    ----------
+    model : estimator
+        Tree or forest of puforest, a `PUCalibratedClassifier`, or a pipeline or search that ends in
+        one of them.
+
+    Returns
+    -------
+    str
+        Text to print.
+
+    Examples
+    --------
+    >>> import puforest
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X = [[0.1], [0.2], [0.3], [0.6], [0.7], [0.9]]
+    >>> tree = puforest.PUDecisionTreeClassifier(prior=0.5)
+    >>> model = make_pipeline(StandardScaler(), tree).fit(X, [0, 0, 0, 0, 1, 1])
+    >>> print(puforest.describe(model).splitlines()[0])
+    Pipeline: StandardScaler, PUDecisionTreeClassifier of 1 tree, fitted
+    """
+    _require_own(model)
     name = type(model).__name__
     if not is_fitted(model):
         return f"{name}: not fitted yet\n\n{_calls(FIRST_CALLS)}"
-    trees = fitted_trees(model)
-    about = [] if trees is model else [("calibration", _calibration(model))]
-    if trees is not None:
-        about += _about_trees(trees)
+    found = unwrapped(model)
+    about = []
+    if found is None or found.is_calibrated:
+        about.append(("calibration", _calibration(model if found is None else found.model)))
+    if found is not None:
+        about += _about_trees(found)
     width = max(len(title) for title, _ in about)
     lines = [f"{title:<{width}}  {text}" for title, text in about]
     head = f"{name}: {_kind(model)}, fitted"
-    return "\n".join([head, "", *lines, "", "next steps", _calls(_next_calls(model, trees))])
+    return "\n".join([head, "", *lines, "", "next steps", _calls(_next_calls(model, found))])
+
+
+def _require_own(model: Any) -> None:
+    """Refuse models that do not end in an estimator of this package."""
+    if not any(isinstance(layer, RecordedFitMixin) for layer in parameter_layers(model)):
+        raise TypeError(
+            "model must be an estimator of puforest, or a pipeline that ends in one, got "
+            f"{type(model).__name__}"
+        )
 
 
 def hint(model: Any) -> str:
@@ -56,12 +104,24 @@ def is_fitted(model: Any) -> bool:
 
 
 def _kind(model: Any) -> str:
-    if fit_record(model) is None:
-        trees = model.estimator_
-        name = type(trees).__name__
-        return name if fit_record(trees) is None else f"{name} of {_kind(trees)}"
-    n = model._forest.n_trees
-    return "1 tree" if n == 1 else f"{n:,} trees"
+    """Describe what a fitted model consists of."""
+    if fit_record(model) is not None:
+        n = model._forest.n_trees
+        return "1 tree" if n == 1 else f"{n:,} trees"
+    if isinstance(model, Pipeline):
+        *transformers, last = (step for _, step in model.steps)
+        return ", ".join([*map(step_name, transformers), _named(last)])
+    return _named(getattr(model, "best_estimator_", None) or model.estimator_)
+
+
+def _named(model: Any) -> str:
+    own = isinstance(model, RecordedFitMixin | Pipeline)
+    return f"{step_name(model)} of {_kind(model)}" if own else step_name(model)
+
+
+def step_name(step: Any) -> str:
+    """Return the class of a step of a pipeline, or "passthrough"."""
+    return "passthrough" if step is None or isinstance(step, str) else type(step).__name__
 
 
 def _calibration(model: Any) -> str:
@@ -69,8 +129,8 @@ def _calibration(model: Any) -> str:
     return f"{record.method}, for a prior of {record.prior:.4g} and {record.scenario} data"
 
 
-def _about_trees(model: Any) -> list[tuple[str, str]]:
-    forest, record = model._forest, model._record
+def _about_trees(found: Unwrapped) -> list[tuple[str, str]]:
+    forest, record = found.trees._forest, found.trees._record
     groups = ("positive", "negative") if record.is_supervised else ("labeled", "unlabeled")
     size = sum(array.nbytes for array in forest._arrays().values())
     about = [
@@ -79,6 +139,7 @@ def _about_trees(model: Any) -> list[tuple[str, str]]:
             f"{record.n_labeled:,} {groups[0]} and {record.n_unlabeled:,} {groups[1]} rows, "
             f"{forest.n_features:,} features",
         ),
+        *_about_columns(found),
         ("risk", f"{RISKS[record.risk]}, {record.loss} loss"),
         ("prior", _prior(record)),
         (
@@ -86,13 +147,49 @@ def _about_trees(model: Any) -> list[tuple[str, str]]:
             f"{forest.n_trees:,} with {len(forest.feature):,} nodes, of which "
             f"{forest.n_leaves():,} leaves; maximum depth {forest.depth()}; {_bytes(size)}",
         ),
-        ("top features", _top_features(model)),
+        ("top features", _top_features(found)),
     ]
     if not record.is_supervised:
         about.insert(1, ("scenario", f"{record.scenario} ({DESCRIPTIONS[record.scenario]})"))
     if record.out_of_bag is not None:
         about.append(("out-of-bag risk", f"{record.out_of_bag.risk:.4g} (estimated error rate)"))
     return about
+
+
+def _about_columns(found: Unwrapped) -> list[tuple[str, str]]:
+    """Describe the columns that are not plain numbers, and monotone constraints."""
+    record, names = found.trees._record, found.feature_names()
+    schema: FeatureSchema = record.schema
+    about = []
+    if schema.columns:
+        kinds = Counter(kind.kind for kind in schema.columns.values())
+        n_numbers = schema.n_features - kinds.total()
+        parts = [f"{n_numbers:,} {_plural(n_numbers, 'number')}"] if n_numbers else []
+        parts += [
+            f"{kinds[kind]:,} {_plural(kinds[kind], word)}"
+            for kind, word in KIND_NAMES.items()
+            if kinds[kind]
+        ]
+        about.append(("column kinds", ", ".join(parts)))
+    if schema.categorical:
+        listed = [
+            f"{printable(names[j])} ({len(schema.categories(j) or ()):,})"
+            for j in schema.categorical[:N_CATEGORICAL]
+        ]
+        more = len(schema.categorical) - len(listed)
+        about.append(("categories", ", ".join([*listed, f"and {more:,} more"] if more else listed)))
+    increasing, decreasing = monotone_features(record.parameters["monotonic_cst"], schema)
+    signs = [f"{printable(names[j])} increasing" for j in increasing]
+    signs += [f"{printable(names[j])} decreasing" for j in decreasing]
+    if signs:
+        more = len(signs) - N_CATEGORICAL
+        signs = [*signs[:N_CATEGORICAL], f"and {more:,} more"] if more > 0 else signs
+        about.append(("monotone in", ", ".join(signs)))
+    return about
+
+
+def _plural(n: int, word: str) -> str:
+    return word if n == 1 or word == "categorical" else f"{word}s"
 
 
 def _prior(record: FitRecord) -> str:
@@ -109,14 +206,14 @@ def _prior(record: FitRecord) -> str:
     return f"{prior}, from the " + ("classes" if record.is_supervised else "propensities")
 
 
-def _top_features(model: Any) -> str:
+def _top_features(found: Unwrapped) -> str:
     """List the features that reduce the risk most."""
-    reduction = np.maximum(model.feature_importances_, 0)
+    reduction = np.maximum(found.trees.feature_importances_, 0)
     total = reduction.sum()
     if not total > 0:
         return "none: no split reduces the risk"
     first = np.argsort(-reduction, kind="stable")[:N_FEATURES]
-    names = model._record.schema.feature_names()
+    names = found.feature_names()
     parts = [
         f"{printable(names[i])} {100 * reduction[i] / total:.0f}%"
         for i in first
@@ -140,25 +237,35 @@ FIRST_CALLS = [
 
 
 def _can_be_saved(model: Any) -> bool:
-    """Return whether model files and reports support the model: trees, calibrated or not."""
-    return fitted_trees(model) in (model, getattr(model, "estimator_", None))
+    """Return whether model files support the model: trees, calibrated or not."""
+    found = unwrapped(model)
+    return found is not None and isinstance(model, RecordedFitMixin) and not found.transformers
 
 
-def _next_calls(model: Any, trees: Any) -> list[tuple[str, str]]:
-    score = SCORES[model.voting] if trees is model else "probability of being positive"
+def _next_calls(model: Any, found: Unwrapped | None) -> list[tuple[str, str]]:
+    score = "probability of being positive"
+    if found is not None and not found.is_calibrated:
+        score = SCORES[found.trees.voting]
     calls = [
         ("model.predict(X)", f"classes, {' or '.join(map(repr, model.classes_.tolist()))}"),
         ("model.predict_proba(X)[:, 1]", score),
     ]
-    if trees is None or not _can_be_saved(model):
+    if found is None:
         return calls
-    if trees._record.is_supervised:
+    own = isinstance(model, RecordedFitMixin)
+    if found.trees._record.is_supervised:
         calls.append(("model.score(X, y)", "accuracy on held-out rows"))
     else:
+        report = "model.report(" if own else "puforest.report.write_report(model, "
         calls.append(
-            ("model.report('report.html', X, y, held_out=True)", "evaluation on held-out rows")
+            (f"{report}'report.html', X, y, held_out=True)", "evaluation on held-out rows")
         )
-    return [*calls, ("model.save('model.puf')", "puforest.load('model.puf') loads it")]
+    if _can_be_saved(model):
+        calls.append(("model.save('model.puf')", "puforest.load('model.puf') loads it"))
+    else:
+        loading = "skops.io.load('model.skops', trusted=puforest.io.trusted_types())"
+        calls.append(("skops.io.dump(model, 'model.skops')", f"{loading} loads it"))
+    return calls
 
 
 def _calls(calls: list[tuple[str, str]]) -> str:

@@ -45,9 +45,9 @@ class ModelMethodsMixin:
         >>> print(tree.describe().splitlines()[0])
         PUDecisionTreeClassifier: 1 tree, fitted
         """
-        from puforest._describe import description
+        from puforest._describe import describe
 
-        return description(self)
+        return describe(self)
 
     def report(
         self,

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
+import sklearn
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
-from puforest._fit_record import FitRecord
+from puforest import _validation as check
+from puforest._encoded import EncodedTable
+from puforest._fit_record import FitRecord, RecordedFitMixin
+from puforest._schema import FeatureSchema
 
 
 def layers(estimator: Any) -> Iterator[Any]:
@@ -23,6 +28,14 @@ def layers(estimator: Any) -> Iterator[Any]:
             estimator = next((inner for inner in fitted if inner is not None), None)
 
 
+def parameter_layers(estimator: Any) -> Iterator[Any]:
+    """Yield an estimator, the one it was made with, and so on, whether they are fitted or not."""
+    while estimator is not None:
+        yield estimator
+        last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else None
+        estimator = getattr(estimator, "estimator", None) if last is None else last
+
+
 def fitted_trees(estimator: Any) -> Any:
     """Return the tree or forest of this package inside an estimator; None if there is none."""
     return next((layer for layer in layers(estimator) if fit_record(layer) is not None), None)
@@ -32,6 +45,105 @@ def fit_record(estimator: Any) -> FitRecord | None:
     """Return the record of the fit of a tree or forest of this package, else None."""
     record = getattr(estimator, "_record", None)
     return record if isinstance(record, FitRecord) else None
+
+
+@dataclass(frozen=True)
+class Unwrapped:
+    """A tree or forest, calibrated or not, and the transformers of the pipelines around it.
+
+    Attributes
+    ----------
+    transformers : tuple of Pipeline
+        Fitted transformers, applied to X one after the other; empty without a pipeline.
+    model : estimator
+        Model that predicts from the transformed rows: the trees, or a calibrated classifier of
+        them.
+    trees : PUClassifier
+        Tree or forest of this package.
+    """
+
+    transformers: tuple[Pipeline, ...]
+    model: Any
+    trees: Any
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the model calibrates the trees."""
+        return self.model is not self.trees
+
+    def transform(self, X: check.MatrixLike) -> check.MatrixLike:
+        """Apply the transformers."""
+        for transformer in self.transformers:
+            X = transformer.transform(X)
+        return X
+
+    def rows(self, X: check.MatrixLike, unknown: dict[int, int] | None = None) -> EncodedTable:
+        """Apply the transformers, and check and encode the result as the trees do.
+
+        The numbers of unknown categories are added to `unknown`, by feature.
+        """
+        schema: FeatureSchema = self.trees._record.schema
+        name = type(self.trees).__name__
+        return schema.table(self.transform(X), estimator=name, unknown=unknown)
+
+    def feature_names(self, X: check.MatrixLike = None) -> list[str]:
+        """Return the names of the features of the trees, from the fit, X or the transformers."""
+        if not self.transformers or hasattr(self.trees, "feature_names_in_"):
+            return check.feature_names(self.trees, X)
+        names: Any = None
+        try:
+            for transformer in self.transformers:
+                names = transformer.get_feature_names_out(names)
+        except (AttributeError, ValueError):  # not all transformers name their features
+            names = None
+        n = self.trees.n_features_in_
+        known = names is not None and len(names) == n
+        return [str(name) for name in names] if known else check.column_names(None, n)
+
+
+def unwrapped(estimator: Any) -> Unwrapped | None:
+    """Take a pipeline, search or calibrated classifier apart; None without trees inside."""
+    if fit_record(estimator) is not None:
+        return Unwrapped((), estimator, estimator)
+    if isinstance(estimator, Pipeline):
+        inner = unwrapped(estimator.steps[-1][1])
+        if inner is None or len(estimator.steps) == 1:
+            return inner
+        return replace(inner, transformers=(estimator[:-1], *inner.transformers))
+    if hasattr(estimator, "best_estimator_"):
+        return unwrapped(estimator.best_estimator_)
+    if hasattr(estimator, "calibrator_"):
+        inner = unwrapped(estimator.estimator_)
+        if inner is None or inner.is_calibrated:
+            return None
+        calibrated = copy.copy(estimator)
+        calibrated._record = replace(estimator._record, estimator=inner.model)
+        return replace(inner, model=calibrated)
+    return None
+
+
+def require_unwrapped(name: str, estimator: Any) -> Unwrapped:
+    """Take an estimator apart; raise an error if it is not fitted or has no trees inside."""
+    found = unwrapped(estimator)
+    if found is None:
+        if any(isinstance(layer, RecordedFitMixin) for layer in parameter_layers(estimator)):
+            check_is_fitted(estimator)
+        kind = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
+        raise TypeError(
+            f"{name} must be a puforest forest or tree, calibrated or not, or a pipeline that ends "
+            f"in one, got {kind}"
+        )
+    return found
+
+
+def uncalibrated(name: str, estimator: Any, reason: str) -> Unwrapped:
+    """Take an estimator apart; raise an error that gives the reason if it is calibrated."""
+    found = require_unwrapped(name, estimator)
+    if found.is_calibrated:
+        raise TypeError(
+            f"{name} is calibrated, but {reason}: pass estimator_ of the calibrated classifier"
+        )
+    return found
 
 
 def known_prior(estimator: Any) -> float | None:
@@ -57,6 +169,19 @@ def known_scenario(estimator: Any) -> str | None:
     return None
 
 
+def fit_params(estimator: Any, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Name metadata such as sample weights for ``fit``: in a pipeline, they are for its last step.
+
+    With scikit-learn's metadata routing enabled, the steps request them instead.
+    """
+    prefix = ""
+    if not sklearn.get_config()["enable_metadata_routing"]:
+        while isinstance(estimator, Pipeline):
+            name, estimator = estimator.steps[-1]
+            prefix += f"{name}__"
+    return {f"{prefix}{name}": value for name, value in params.items()}
+
+
 def with_prior_given(estimator: Any, prior: float) -> Any:
     """Set the prior of every unfitted layer that would estimate it."""
     unknown = {
@@ -65,10 +190,3 @@ def with_prior_given(estimator: Any, prior: float) -> Any:
         if name.rpartition("__")[2] == "prior" and value is None
     }
     return estimator.set_params(**unknown)
-
-
-def without_names(trees: Any) -> Any:
-    """Return a view of a fitted tree or forest that takes arrays without feature names."""
-    view = copy.copy(trees)
-    view._record = replace(trees._record, schema=replace(trees._record.schema, names=None))
-    return view

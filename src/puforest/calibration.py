@@ -31,7 +31,13 @@ from puforest._fit_record import RecordedFitMixin
 from puforest._model_methods import ModelMethodsMixin
 from puforest._out_of_bag import out_of_bag_sample
 from puforest._sample import PUSample, pu_sample
-from puforest._unwrap import fit_record, known_prior, known_scenario, with_prior_given
+from puforest._unwrap import (
+    fit_params,
+    known_prior,
+    known_scenario,
+    unwrapped,
+    with_prior_given,
+)
 from puforest._warnings import warn
 from puforest.model_selection._cross_validation import requesting
 from puforest.model_selection._split import pu_cv
@@ -151,7 +157,8 @@ class PUCalibratedClassifier(
         labeled, or if the calibration curve is far from a sigmoid.
     cv : int, splitter, "oob" or "prefit", default=5
         Source of held-out scores. "oob": the out-of-bag decision function of a forest with
-        ``oob_score=True``, which requires a single fit and is recommended for forests. An integer
+        ``oob_score=True``, alone or at the end of a pipeline, which requires a single fit and is
+        recommended for forests. An integer
         or a splitter: cross-validation (an integer means `PUStratifiedKFold` with a fixed seed);
         the final estimator is fitted to all rows. "prefit": the estimator is already fitted, to
         rows other than those passed to ``fit``.
@@ -284,10 +291,10 @@ class PUCalibratedClassifier(
                     f"was fitted to {self.estimator.classes_.tolist()}: use the same labels"
                 )
             return self.estimator, _scores(self.estimator, X)
+        params = fit_params(self.estimator, params)
         fitted = clone(self.estimator).fit(X, y, **params)
         if self.cv == "oob":
-            _refuse_without_out_of_bag(fitted)
-            return fitted, fitted.oob_decision_function_
+            return fitted, _out_of_bag_scores(fitted)
         prior = known_prior(fitted)
         estimator = clone(self.estimator)
         if prior is not None:
@@ -409,15 +416,18 @@ def _scores(estimator: Any, X: check.MatrixLike) -> Array:
     return _as_score(getattr(estimator, _method(estimator))(X))
 
 
-def _refuse_without_out_of_bag(estimator: Any) -> None:
-    record = fit_record(estimator)
-    if record is None:
+def _out_of_bag_scores(estimator: Any) -> Array:
+    """Return the out-of-bag decision function of a forest, which may end a pipeline."""
+    found = unwrapped(estimator)
+    if found is None or found.is_calibrated:
         raise TypeError(
-            f"cv='oob' requires a forest of puforest, got {type(estimator).__name__}: pass a "
-            "number of folds, for example cv=5"
+            "cv='oob' requires a forest of puforest, or a pipeline that ends in one, got "
+            f"{type(estimator).__name__}: pass a number of folds, for example cv=5"
         )
-    if record.out_of_bag is None:
+    out_of_bag = found.trees._record.out_of_bag
+    if out_of_bag is None:
         raise ValueError(
             "cv='oob' requires a forest with oob_score=True (and bootstrap=True, or max_labeled "
             "and max_unlabeled)"
         )
+    return cast(Array, out_of_bag.decision_function)

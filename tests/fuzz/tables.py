@@ -8,8 +8,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from puforest.cli._scoring import match_columns, scored_batches
+from puforest._schema import FeatureSchema
+from puforest.cli._model_columns import match_columns
+from puforest.cli._model_rows import ModelRows
 from puforest.cli.tables._dialect import TextOptions
+from puforest.cli.tables._features import ColumnChoice
 from puforest.cli.tables._open import open_table
 from puforest.cli.tables._pu_table import read_pu
 
@@ -42,13 +45,14 @@ def judge(path, options, rng):
         except RefusedError:
             return "refused"
         return "refused by fit"
+    schema, encoded = FeatureSchema.of_table(fitted.features.X)
     try:
-        X, labels = refusing(path, lambda: predict_reads(path, text, label, fitted.names, n_rows))
+        X, labels = refusing(path, lambda: predict_reads(path, text, label, schema, n_rows))
     except RefusedError as error:
         if DAMAGED in str(error.__cause__):
             return "read by fit"  # pyarrow looks at some parts of a file only in small batches
         raise AssertionError(f"fit reads what predict refuses: {error.__cause__}") from error
-    np.testing.assert_array_equal(X, fitted.X.astype(np.float64))
+    np.testing.assert_array_equal(X, encoded.values.astype(np.float64))
     np.testing.assert_array_equal(fitted.rule.apply(labels), fitted.labeled)
     return "read"
 
@@ -66,34 +70,25 @@ def refusing(path: Path, read):
 
 def fit_reads(path, text, label):
     source = open_table(path, format=None, text=text)
-    return read_pu(source, label=label, positive=None, features=[], drop=[])
+    return read_pu(source, label=label, positive=None, choice=ColumnChoice())
 
 
-def predict_reads(path, text, label, names, n_rows):
-    """The features and the labels, batch by batch; without names, of what might be some."""
+def predict_reads(path, text, label, schema, n_rows):
+    """The features and the labels, batch by batch; without a schema, of what might be numbers."""
     source = open_table(path, format=None, text=text)
     label = label or source.label
-    if names is None:
-        names = [name for name in islice(source.names, 100) if name != label]
+    is_model = schema is not None
+    if not is_model:
+        names = tuple(name for name in islice(source.names, 100) if name != label)
+        schema = FeatureSchema(len(names), names)
     source.require_columns([label], "--label")
-    model = Spy(names)
-    columns = match_columns(model, source, [label])
-    labels = []
-    for scored in scored_batches(model, source, columns, [label], n_rows):
-        assert len(scored.score) == scored.others.num_rows <= n_rows
-        labels.append(scored.others.column(label))
-    X = np.concatenate([np.empty((0, len(names))), *model.seen])
-    return X, pa.chunked_array(labels, type=source.types(names, [label])[0])
-
-
-class Spy:
-    """A model that keeps what it is asked about."""
-
-    def __init__(self, names):
-        self.feature_names_in_ = np.array(names, dtype=object)
-        self.n_features_in_ = len(names)
-        self.seen = []
-
-    def predict_proba(self, X):
-        self.seen.append(np.array(X))
-        return np.zeros((len(X), 2))
+    rows = ModelRows(source, match_columns(schema, source, [label]))
+    labels, parts = [], [np.empty((0, schema.n_features))]
+    for batch in rows.batches([label], n_rows):
+        assert len(batch.X) == batch.others.num_rows <= n_rows
+        if is_model:
+            parts.append(schema.table(batch.X).values)
+        labels.append(batch.others.column(label))
+    return np.concatenate(parts), pa.chunked_array(
+        labels, type=source.types(rows.numbers, [label])[0]
+    )

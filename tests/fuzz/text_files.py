@@ -42,6 +42,12 @@ COLUMNS = [
     ["inf", "1"],
     ["1e400", "1"],
     ["a", "b"],
+    ["a", "b", "?", "NA", ""],
+    [" a", "a ", "a", "-"],
+    ["a", "7", "8.5"],
+    ["2020-01-01", "2020-02-30", "?"],
+    ["2020-01-01T10:00:00Z", "2020-01-01 10:00", "2020-01-01T10:00:00.123456789+05:30"],
+    ["1", "2", "-"],
     ["positive", ""],
     ["negative", ""],
     ["yes", "no"],
@@ -62,6 +68,11 @@ def originals():
     texts += [(plain.replace(",", delimiter), {}) for delimiter in ";\t|"]
     texts += [(plain.replace(",", ";").replace(".", ","), {"decimal": ","})]
     texts += [("\n".join(rows) + "\n", {"header": False})]
+    words = [
+        ("p", "q r", "?", "")[i % 4] + f",20{i % 90 + 10}-01-05,{i % 3 == 0}," for i in range(60)
+    ]
+    mixed = [f"{word}{row}" for word, row in zip(words * len(rows), rows, strict=False)]
+    texts += [("\n".join(["word,day,flag," + ",".join([*FEATURES, LABEL]), *mixed]) + "\n", {})]
     quoted = "\n".join(",".join(f'"{c}"' for c in line.split(",")) for line in plain.splitlines())
     texts += [(quoted, {})]
 

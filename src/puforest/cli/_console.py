@@ -98,8 +98,22 @@ class Console:
         line = " ".join(text.split())
         self.warnings.append(line)
         if not self.json:
-            marked = rich("text").Text.assemble(("warning: ", "bold yellow"), safe(line))
-            rich_console(stderr=True).print(marked)
+            self._print_warning(line)
+
+    def warning_list(self, title: str, items: Mapping[str, str], hint: str) -> None:
+        """Print a warning about several things, one per line, and what to do about them."""
+        self.warnings += [f"{name}: {' '.join(text.split())}" for name, text in items.items()]
+        if self.json:
+            return
+        self._print_warning(f"{title}:")
+        table = rich("table").Table.grid(padding=(0, 2))
+        table.add_column(no_wrap=True, overflow="ellipsis", max_width=WIDEST // 2)
+        table.add_column(overflow="fold")
+        for name, text in items.items():
+            table.add_row(cell(f"  {name}"), cell(text))
+        out = rich_console(stderr=True)
+        out.print(table)
+        out.print(safe(hint), markup=False)
 
     def facts(self, title: str, facts: Mapping[str, str], *, is_result: bool = False) -> None:
         """Print names and values, one per line."""
@@ -159,6 +173,11 @@ class Console:
         with cleanup_if_stopped(bar.stop), bar:
             task = bar.add_task(safe(what, LONGEST_CELL), total=1.0)
             yield lambda fraction: bar.update(task, completed=fraction)
+
+    @staticmethod
+    def _print_warning(line: str) -> None:
+        marked = rich("text").Text.assemble(("warning: ", "bold yellow"), safe(line))
+        rich_console(stderr=True).print(marked)
 
     def _table(self, title: str) -> Any:
         return rich("table").Table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,6 +19,7 @@ from puforest.cli.tables import (
 from puforest.scenario import DESCRIPTIONS
 
 if TYPE_CHECKING:
+    from puforest._schema import FeatureSchema
     from puforest.cli.tables._pu_table import PUTable
     from puforest.cli.tables._source import Source
 
@@ -63,7 +65,7 @@ Features = Annotated[
     typer.Option(
         "--features",
         metavar="COLUMN",
-        help="Feature column; repeat the option for more. By default, all numeric columns.",
+        help="Feature column; repeat the option for more. By default, all columns that can be.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -73,6 +75,26 @@ Drop = Annotated[
         "--drop",
         metavar="COLUMN",
         help="Column to exclude, such as an identifier; repeat the option for more.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep",
+        metavar="COLUMN",
+        help="Column to use even if it is constant or looks like an identifier; repeat the option "
+        "for more.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--categorical",
+        metavar="COLUMN",
+        help="Column of numbers that are codes of categories; repeat the option for more. Text is "
+        "always read as categories.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -118,18 +140,18 @@ class TrainingColumns:
     positive: Positive = None
     features: Features = None
     drop: Drop = None
+    keep: Keep = None
+    categorical: Categorical = None
 
     def read(self, source: Source) -> PUTable:
         """Read the labels and features of a table."""
+        from puforest.cli.tables._features import ColumnChoice
         from puforest.cli.tables._pu_table import read_pu
 
-        return read_pu(
-            source,
-            label=self.label,
-            positive=self.positive,
-            features=self.features or [],
-            drop=self.drop or [],
+        choice = ColumnChoice(
+            self.features or (), self.drop or (), self.keep or (), self.categorical or ()
         )
+        return read_pu(source, label=self.label, positive=self.positive, choice=choice)
 
 
 @dataclass(frozen=True)
@@ -172,14 +194,44 @@ class Reading:
             rich_help_panel=READING,
         ),
     ] = False
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--missing",
+            metavar="VALUE",
+            help="Text or number that marks missing values, besides empty cells, ?, -, NA, NaN, "
+            "null and none; repeat the option for more.",
+            rich_help_panel=READING,
+        ),
+    ] = None
+    not_missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--not-missing",
+            metavar="VALUE",
+            help="Text that does not mark missing values, such as NA for Namibia; repeat the "
+            "option for more.",
+            rich_help_panel=READING,
+        ),
+    ] = None
 
     def open(self, path: Path) -> Source:
         """Open a table with these options."""
         from puforest.cli.tables._dialect import TextOptions
+        from puforest.cli.tables._missing import MissingMarkers
         from puforest.cli.tables._open import open_table
 
         text = TextOptions(self.delimiter, self.decimal, self.encoding, not self.no_header)
-        return open_table(path, format=self.format, text=text)
+        missing = MissingMarkers.changed(self.missing or (), self.not_missing or ())
+        return open_table(path, format=self.format, text=text, missing=missing)
+
+    def missing_options(self) -> list[str]:
+        """Return the options on missing values, to be repeated for new data."""
+        return [
+            f"--{name}={shlex.quote(value)}"
+            for name, values in (("missing", self.missing), ("not-missing", self.not_missing))
+            for value in values or ()
+        ]
 
     def given(self) -> list[str]:
         """List the options that differ from their defaults."""
@@ -226,3 +278,11 @@ def load_for(path: Path, threads: int | None) -> Any:
     """Load a fitted model that predicts with this number of threads."""
     model = load(path)
     return model.set_params(n_jobs=n_jobs(threads)) if "n_jobs" in model.get_params() else model
+
+
+def schema_of(model: Any) -> FeatureSchema:
+    """Return the features that a model was fitted to."""
+    from puforest._unwrap import fitted_trees
+
+    schema: FeatureSchema = fitted_trees(model)._record.schema
+    return schema

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest._cross_fitting import Split
+from puforest._encoded import EncodedTable
 from puforest._sample import pu_sample
 from puforest.cli._console import Console
 from puforest.metrics import ClassificationReport, PriorMismatchWarning, pu_classification_report
@@ -19,7 +20,7 @@ from puforest.model_selection import PUStratifiedKFold
 CHANCE = "may be chance"
 
 
-def folds(X: NDArray[Any], labeled: NDArray[np.int64], n: int, seed: int) -> list[Split]:
+def folds(X: EncodedTable, labeled: NDArray[np.int64], n: int, seed: int) -> list[Split]:
     """Split rows into folds that keep duplicate rows together."""
     try:
         return list(

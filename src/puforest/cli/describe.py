@@ -36,7 +36,8 @@ def describe(
             ["feature", "risk reduction", "std over trees"],
             [[name, f"{mean:.4f}", f"{std:.4f}"] for name, mean, std in listed],
         )
-    estimate = trees._record.prior_estimate
+    estimate, schema = trees._record.prior_estimate, trees._record.schema
+    names = schema.feature_names() if schema.columns else []
     return {
         "model": str(model),
         "class": type(fitted).__name__,
@@ -45,6 +46,7 @@ def describe(
         "prior_interval": None if estimate is None else estimate.interval,
         "classes": fitted.classes_,
         "n_features": fitted.n_features_in_,
-        "features": trees._record.schema.names,
+        "features": schema.names,
+        "kinds": {names[j]: kind.kind for j, kind in schema.columns.items()},
         "importances": {name: mean for name, mean, _ in listed},
     }

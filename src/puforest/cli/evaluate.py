@@ -60,7 +60,9 @@ def evaluate(
 
     from puforest._unwrap import fitted_trees, known_scenario
     from puforest.cli import _quality
-    from puforest.cli._scoring import match_columns, report_columns, scored_batches
+    from puforest.cli._model_columns import match_columns, report_columns
+    from puforest.cli._model_rows import ModelRows
+    from puforest.cli._scoring import report_missing, report_unknown, scored_batches
     from puforest.cli.tables._arrow import arrow
     from puforest.cli.tables._labels import read_labels, true_classes
     from puforest.cli.tables._pu_table import label_column
@@ -73,16 +75,19 @@ def evaluate(
         source.require_columns([truth], "--truth")
         if truth == name:
             raise ValueError(f"--truth {truth}: this is the label column, not the true classes")
-    columns = match_columns(forest, source, others)
+    columns = match_columns(o.schema_of(forest), source, others)
     report_columns(console, columns, source.path)
+    rows = ModelRows(source, columns)
     scores, kept = [], []
     with console.progress(f"Scoring {source.path.name}") as done:
-        for scored in scored_batches(forest, source, columns, others, None):
+        for scored in scored_batches(forest, rows, others):
             scores.append(scored.score)
             kept.append(scored.others)
             done(source.progress)
     if not scores:
         raise ValueError(f"{source.path} has columns but no rows: there is nothing to evaluate on")
+    report_missing(console, source.path, rows.gaps)
+    report_unknown(console, source.path, rows.gaps)
     score = np.concatenate(scores)
     table = arrow().Table.from_batches(kept)
     rule, labeled = read_labels(source, name, table.column(name), positive)
@@ -126,6 +131,7 @@ def evaluate(
         "labeled": int(labeled.sum()),
         "prior": report.prior,
         "scenario": report.scenario,
+        **rows.gaps.as_json(),
         **_quality.as_json(report),
         "truth": known,
     }

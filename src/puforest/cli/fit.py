@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -15,6 +16,11 @@ from puforest.cli._app import command
 from puforest.cli._console import Console
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from puforest._encoded import EncodedTable
+    from puforest.cli.tables._feature_columns import Features
     from puforest.cli.tables._pu_table import PUTable
 
 # The losses of `puforest.risk`, which imports NumPy.
@@ -29,6 +35,8 @@ Loss = Literal[
     "double-hinge",
     "exponential",
 ]
+
+DIRECTIONS = {"+1": 1, "1": 1, "increasing": 1, "-1": -1, "decreasing": -1}
 
 
 @command(
@@ -103,6 +111,16 @@ def fit(
             rich_help_panel=o.TRAINING,
         ),
     ] = 1,
+    monotonic: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--monotonic",
+            metavar="COLUMN=DIRECTION",
+            help="Let the score only increase (COLUMN=+1) or only decrease (COLUMN=-1) with a "
+            "numeric feature; repeat the option for more.",
+            rich_help_panel=o.TRAINING,
+        ),
+    ] = None,
     folds: Annotated[
         int,
         typer.Option(
@@ -131,7 +149,8 @@ def fit(
     Prints a summary of the data, estimates the class prior unless it is given, trains the forest,
     writes it to a file, and estimates its quality by cross-validation, without labeled negatives.
 
-    Columns that are not numeric are listed and ignored.
+    Text columns are read as categories. Empty cells, ?, NA and similar words are missing values.
+    Columns that are not used, such as identifiers, are listed with the reason.
     """
     import puforest
     from puforest.cli._summary import print_summary, summary_json
@@ -139,8 +158,11 @@ def fit(
 
     started = time.perf_counter()
     refuse_existing(output, force=force)
+    directions = monotonic_directions(monotonic or ())
     source = reading.open(data)
+    source.require_columns(directions, "--monotonic")
     table = columns.read(source)
+    refuse_unordered(table.features, directions)
     console.detail(f"read in {time.perf_counter() - started:.2f} s")
     print_summary(console, source, table, scenario)
     models = {
@@ -156,39 +178,72 @@ def fit(
         n_estimators=trees,
         max_depth=max_depth,
         min_samples_leaf=min_samples_leaf,
+        monotonic_cst=directions or None,
         n_jobs=o.n_jobs(threads),
         random_state=seed,
     )
-    splits = []
+    X, splits = None, []
     if not no_quality:
         from puforest.cli import _quality
 
-        splits = _quality.folds(table.X, table.labeled, folds, seed)  # fails before the training
+        X = table.encoded()
+        splits = _quality.folds(X, table.labeled, folds, seed)  # fails before the training
     train(console, forest, table)
     known = prior_facts(forest)
     console.facts("Forest", {"prior": known["text"], "trees": describe_trees(forest)})
     # Saved before the quality is estimated, so that an interruption does not lose the model.
     refuse_existing(output, force=force)
     forest.save(output)
-    quoted = shlex.quote(str(output))
     console.info(f"Model written to {output}")
-    console.info(f"Next: puforest predict {quoted} NEW.csv -o SCORED.csv")
+    options = "".join(f" {option}" for option in reading.missing_options())
+    console.info(
+        f"Next: puforest predict {shlex.quote(str(output))} NEW.csv{options} -o SCORED.csv"
+    )
     result = {"model": str(output), **summary_json(source, table, scenario)}
     result |= {"prior": known["value"], "prior_interval": known["interval"], "quality": None}
-    if splits:
-        result["quality"] = estimate_quality(console, forest, table, splits)
+    if X is not None:
+        result["quality"] = estimate_quality(console, forest, X, table.labeled, splits)
     console.detail(f"finished in {time.perf_counter() - started:.2f} s")
     return result
 
 
+def monotonic_directions(given: Sequence[str]) -> dict[str, int]:
+    """Read the constraints of ``--monotonic``: 1 for increasing and -1 for decreasing."""
+    directions = {}
+    for option in given:
+        column, _, word = option.rpartition("=")
+        if not column or word not in DIRECTIONS:
+            raise ValueError(
+                f"--monotonic {option}: write COLUMN=+1 if the score must not decrease with the "
+                "column, or COLUMN=-1 if it must not increase"
+            )
+        directions[column] = DIRECTIONS[word]
+    return directions
+
+
+def refuse_unordered(features: Features, directions: Mapping[str, int]) -> None:
+    """Raise an error for constraints on columns that are categories or not used."""
+    reasons = {column.name: f"it is not used: {column.reason}" for column in features.left_out}
+    for name in directions:
+        if features.kinds.get(name) == "category":
+            raise ValueError(
+                f"--monotonic {name}: the column holds categories, which have no order"
+            )
+        if name not in features.names:
+            reason = reasons.get(name, "it is not a feature")
+            raise ValueError(f"--monotonic {name}: the column cannot be constrained, as {reason}")
+
+
 def train(console: Console, forest: Any, table: PUTable) -> None:
     """Fit the forest with a progress bar."""
+    from puforest.cli.tables._pu_table import NEARLY_UNIQUE
     from puforest.prior import PriorEstimatedWarning
 
     what = "Training" if forest.prior else "Estimating the prior and training"
     with console.progress(what) as done, warnings.catch_warnings():
         warnings.simplefilter("ignore", PriorEstimatedWarning)  # printed with the forest
-        forest.fit(table.named, table.labeled, progress=done)
+        warnings.filterwarnings("ignore", NEARLY_UNIQUE)  # printed with the summary
+        forest.fit(table.features.X, table.labeled, progress=done)
 
 
 def prior_facts(forest: Any) -> dict[str, Any]:
@@ -211,7 +266,9 @@ def describe_trees(forest: Any) -> str:
     return f"{len(leaves):,} with {sum(leaves) / len(leaves):,.0f} leaves on average"
 
 
-def estimate_quality(console: Console, forest: Any, table: PUTable, splits: Any) -> dict[str, Any]:
+def estimate_quality(
+    console: Console, forest: Any, X: EncodedTable, labeled: NDArray[np.int64], splits: Any
+) -> dict[str, Any]:
     """Estimate PU metrics by cross-validation with forests of the same parameters."""
     from sklearn.base import clone
 
@@ -222,13 +279,13 @@ def estimate_quality(console: Console, forest: Any, table: PUTable, splits: Any)
     like = clone(forest).set_params(prior=forest.prior_)
     with console.progress(f"Estimating the quality, {len(splits)} folds") as done:
         score = cross_fitted_scores(
-            lambda train: clone(like).fit(table.X[train], table.labeled[train]),
-            table.X,
+            lambda train: clone(like).fit(X[train], labeled[train]),
+            X,
             splits,
             lambda n_done: done(n_done / len(splits)),
         )
     report = _quality.quality(
-        table.labeled,
+        labeled,
         score,
         prior=known["value"],
         prior_interval=known["interval"],

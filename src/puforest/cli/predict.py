@@ -45,7 +45,7 @@ def predict(
             "--keep",
             metavar="COLUMN",
             help="Column to copy to the output, such as an identifier; repeat the option for more. "
-            "Text is copied unchanged, unless it is a feature.",
+            "Text is copied unchanged, and numeric features are written as numbers.",
             rich_help_panel=o.COLUMNS,
         ),
     ] = None,
@@ -72,12 +72,16 @@ def predict(
     """Score new rows with a model.
 
     Files are read in batches, so they may be larger than memory. Columns are matched by name, in
-    any order. The output has the columns score, from 0 to 1, and predicted, 1 if the score is above
-    0.5. It is written atomically: an interrupted run leaves no incomplete file.
+    any order. Missing values, and categories that the model does not know, are counted.
+
+    The output has the columns score, from 0 to 1, and predicted, 1 if the score is above 0.5. It is
+    written atomically: an interrupted run leaves no incomplete file.
     """
     import numpy as np
 
-    from puforest.cli._scoring import match_columns, report_columns, scored_batches
+    from puforest.cli._model_columns import match_columns, report_columns
+    from puforest.cli._model_rows import ModelRows
+    from puforest.cli._scoring import report_missing, report_unknown, scored_batches
     from puforest.cli.tables._arrow import arrow
     from puforest.cli.tables._write import (
         atomic_output,
@@ -109,43 +113,47 @@ def predict(
             f"{source.path}"
         )
     # For a model without feature names, all columns but those given by --keep are features.
-    named = hasattr(forest, "feature_names_in_")
-    columns = match_columns(forest, source, kept if named else keep or [])
+    schema = o.schema_of(forest)
+    columns = match_columns(schema, source, keep or [] if schema.names is None else kept)
     report_columns(console, columns, source.path)
     console.detail(f"{len(columns.features):,} features matched by name ({source.kind})")
-    rows = positive = 0
+    rows = ModelRows(source, columns)
+    n_rows = positive = 0
     with (
         nullcontext(None) if printed else atomic_output(output, force=force) as part,
         console.progress(f"Scoring {source.path.name}") as done,
     ):
-        schema = output_schema(forest, source, columns.features, kept)
-        with open_writer(part, extension, schema) as writer:
-            for scored in scored_batches(forest, source, columns, kept, batch_rows):
+        types = output_schema(forest, source, rows.numbers, kept)
+        with open_writer(part, extension, types) as writer:
+            for scored in scored_batches(forest, rows, kept, batch_rows):
                 is_positive = scored.score > 0.5
                 predictions = [scored.score, forest.classes_[is_positive.astype(np.intp)]]
                 arrays = [*scored.others.columns, *map(arrow().array, predictions)]
-                writer.write_batch(arrow().record_batch(arrays, schema=schema))
-                rows += len(is_positive)
+                writer.write_batch(arrow().record_batch(arrays, schema=types))
+                n_rows += len(is_positive)
                 positive += int(np.count_nonzero(is_positive))
                 done(source.progress)
-    fraction = f" ({o.percent(positive / rows)})" if rows else ""
+    report_missing(console, source.path, rows.gaps)
+    report_unknown(console, source.path, rows.gaps)
+    fraction = f" ({o.percent(positive / n_rows)})" if n_rows else ""
     where = "" if printed else f" to {output}"
-    scored_rows = f"{o.plural(rows, 'row')} scored{where}"
+    scored_rows = f"{o.plural(n_rows, 'row')} scored{where}"
     console.info(f"{scored_rows}; {positive:,}{fraction} predicted positive")
     return {
         "output": str(output),
-        "rows": rows,
+        "rows": n_rows,
         "predicted_positive": positive,
         "extra_columns": columns.extra,
         "n_extra_columns": columns.n_extra,
         "absent_columns": columns.absent,
+        **rows.gaps.as_json(),
     }
 
 
-def output_schema(forest: Any, source: Source, features: list[str], kept: list[str]) -> Any:
+def output_schema(forest: Any, source: Source, numbers: list[str], kept: list[str]) -> Any:
     """Return the names and types of the output columns."""
     from puforest.cli.tables._arrow import arrow
 
     pa = arrow()
     predictions = [(SCORE, pa.float64()), (PREDICTED, pa.array(forest.classes_).type)]
-    return pa.schema([*zip(kept, source.types(features, kept), strict=True), *predictions])
+    return pa.schema([*zip(kept, source.types(numbers, kept), strict=True), *predictions])

@@ -50,12 +50,13 @@ def prior(
     source = reading.open(data)
     table = columns.read(source)
     print_summary(console, source, table, scenario)
+    X = table.encoded()
     estimates = {}
     names = list(dict.fromkeys(m.value for m in method or [])) or ["bbe"]
     with console.progress("Estimating the prior") as done:
         for i, name in enumerate(names):
             estimates[name] = estimate_prior(
-                table.X,
+                X,
                 table.labeled,
                 method=name,
                 scenario=scenario,

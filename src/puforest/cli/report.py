@@ -56,9 +56,10 @@ def report(
     model.
     """
     from puforest._unwrap import fitted_trees, known_scenario
-    from puforest.cli._scoring import match_columns, model_table
+    from puforest.cli._model_columns import match_columns
+    from puforest.cli._model_rows import ModelRows
+    from puforest.cli._scoring import report_unknown
     from puforest.cli._summary import print_summary
-    from puforest.cli.tables._pu_table import read_pu
     from puforest.cli.tables._write import refuse_existing
     from puforest.report import write_report
 
@@ -67,12 +68,12 @@ def report(
     X = y = None
     if data is not None:
         source = reading.open(data)
-        columns = match_columns(fitted, source, [label] if label else [])
-        table = read_pu(source, label=label, positive=positive, features=columns.features, drop=[])
+        columns = match_columns(o.schema_of(fitted), source, [label] if label else [])
+        rows = ModelRows(source, columns)
+        table = rows.read(label, positive)
         print_summary(console, source, table, str(known_scenario(fitted)))
-        places = {name: i for i, name in enumerate(table.names)}
-        X = model_table(table.X[:, [places[name] for name in columns.features]], columns)
-        y = table.labeled
+        report_unknown(console, source.path, rows.gaps)
+        X, y = table.features.X, table.labeled
         record = fitted_trees(fitted)._record
         n_rows = (table.n_labeled, len(y) - table.n_labeled)
         if not held_out and n_rows != (record.n_labeled, record.n_unlabeled):

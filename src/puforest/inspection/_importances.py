@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import sklearn.inspection
+from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
-from puforest._base import PUClassifier
-from puforest._unwrap import without_names
+from puforest._unwrap import require_unwrapped
+from puforest.inspection._table import InspectedTable
 
 Array = NDArray[np.float64]
 
@@ -78,32 +78,6 @@ class FeatureImportances:
         return "\n".join(lines)
 
 
-def refuse_other_tables(X: check.MatrixLike) -> None:
-    """Refuse tables other than pandas', whose column names scikit-learn's inspection drops."""
-    if hasattr(X, "columns") and not hasattr(X, "iloc"):
-        raise TypeError(
-            "X must be an array or a pandas DataFrame, got "
-            f"{type(X).__module__}.{type(X).__name__}: use X.to_pandas()"
-        )
-
-
-def read_once(estimator: Any, X: check.MatrixLike) -> tuple[Any, check.MatrixLike]:
-    """Compare the column names of X with those of the fit, and return both without names.
-
-    Otherwise names would be compared at every prediction, which takes a second for 60,000 columns.
-    """
-    if isinstance(estimator, PUClassifier) and hasattr(X, "columns"):
-        return without_names(estimator), estimator._validated(X)
-    return estimator, X
-
-
-def require_forest(name: str, value: Any) -> PUClassifier:
-    """Refuse estimators of other packages."""
-    if not isinstance(value, PUClassifier):
-        raise TypeError(f"{name} must be a puforest forest or tree, got {type(value).__name__}")
-    return value
-
-
 def importances(
     forest: Any, *, normalized: bool = False, top: int | None = None
 ) -> FeatureImportances:
@@ -112,7 +86,8 @@ def importances(
     Parameters
     ----------
     forest : estimator
-        Fitted puforest forest or tree.
+        Fitted puforest forest or tree, calibrated or not, or a pipeline that ends in one. In a
+        pipeline, the features are those that its transformers produce and name.
     normalized : bool, default=False
         Whether to divide the risk reduction of each split by the mass of its node, so that splits
         deep in a tree count as much as those near its root.
@@ -141,16 +116,15 @@ def importances(
     >>> load_mushrooms().feature_names[int(name[1:])]
     'odor=n'
     """
-    model = require_forest("forest", forest)
-    check_is_fitted(model)
+    found = require_unwrapped("forest", forest)
     check.boolean("normalized", normalized)
-    grown, trees = model._record, model._forest
+    grown, trees = found.trees._record, found.trees._forest
     chosen = np.arange(trees.n_features)
     if top is not None:
         mean = trees.importances(grown.risk, grown.loss, normalized=normalized)
         chosen = np.argsort(-mean, kind="stable")[: check.integer("top", top, 1)]
     values = trees.importances_by_tree(grown.risk, grown.loss, chosen, normalized=normalized)
-    names = check.feature_names(model)
+    names = found.feature_names()
     kind = "normalized risk reduction by tree" if normalized else "risk reduction by tree"
     return FeatureImportances(values, [names[i] for i in chosen], kind)
 
@@ -174,10 +148,11 @@ def permutation_importance(
     Parameters
     ----------
     estimator : estimator
-        Fitted classifier.
+        Fitted classifier. The features of a pipeline are the columns of X, before they are
+        transformed.
     X : array-like of shape (n_samples, n_features)
-        Rows to evaluate on, an array or a pandas DataFrame. Use held-out rows to measure the
-        importance for new data.
+        Rows to evaluate on: an array, a sparse matrix, or a table of pandas, polars or Arrow. Use
+        held-out rows to measure the importance for new data.
     y : array-like of shape (n_samples,)
         PU labels, or true classes if `scoring` expects true classes.
     scoring : str or callable, default="pu_f1"
@@ -216,23 +191,26 @@ def permutation_importance(
     from puforest.metrics import get_scorer
 
     check_is_fitted(estimator)
-    names = check.feature_names(estimator, X)
-    refuse_other_tables(X)
-    if isinstance(scoring, str):  # a callable may use the column names
-        estimator, X = read_once(estimator, X)
-    with np.errstate(over="ignore", invalid="ignore"):  # sums of huge values in its checks
-        result = sklearn.inspection.permutation_importance(
-            estimator,
-            X,
-            y,
-            scoring=get_scorer(scoring),
-            n_repeats=check.integer("n_repeats", n_repeats, 1),
-            n_jobs=n_jobs,
-            random_state=random_state,
-            sample_weight=sample_weight,
-        )
+    repeats = check.integer("n_repeats", n_repeats, 1)
+    scorer = get_scorer(scoring)
+    # A callable may use the columns of X, so it gets the table as it is.
+    by_name = isinstance(scoring, str)
+    table = (InspectedTable.of if by_name else InspectedTable.unencoded)(estimator, X)
+    given = {} if sample_weight is None else {"sample_weight": sample_weight}
+    seed = check.random_state(random_state).randint(np.iinfo(np.int32).max)
+
+    def score(rows: Any) -> float:
+        return float(scorer(table.estimator, rows, y, **given))
+
+    def scores(j: int) -> list[float]:
+        rng = np.random.RandomState(seed)  # the same permutations for all features
+        orders = (rng.permutation(table.n_rows) for _ in range(repeats))
+        return [score(table.with_shuffled(j, order)) for order in orders]
+
+    best = score(table.table)
+    shuffled = Parallel(n_jobs=n_jobs)(delayed(scores)(j) for j in range(len(table.names)))
     kind = f"decrease of {scoring_name(scoring)} when permuted"
-    return FeatureImportances(result.importances.T, names, kind)
+    return FeatureImportances(best - np.transpose(shuffled), table.names, kind)
 
 
 def scoring_name(scoring: str | Callable[..., float]) -> str:

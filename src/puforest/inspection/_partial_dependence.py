@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
-import sklearn.inspection
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
-from puforest._matrix import matrix
 from puforest._sample import pu_sample
 from puforest._unwrap import known_scenario
-from puforest.inspection._importances import read_once, refuse_other_tables
+from puforest.inspection._grid import axis_of, is_missing, shown_value
+from puforest.inspection._table import InspectedTable
 
 KINDS = ("average", "individual", "both")
 
@@ -31,7 +31,10 @@ class PartialDependence:
     features : list of str
         Names of the features.
     grid : list of ndarray
-        Grid values of each feature.
+        Grid values of each feature: numbers, labels of categories, booleans, dates or durations. If
+        the feature has missing values, the last one is missing (NaN, None or NaT).
+    kinds : list of str
+        Kind of each feature: "number", "category", "boolean", "datetime" or "duration".
     average : ndarray or None
         Mean prediction at each grid point; with two features, of shape (n_first, n_second).
     individual : ndarray or None
@@ -39,14 +42,15 @@ class PartialDependence:
     """
 
     features: list[str]
-    grid: list[Array]
+    grid: list[NDArray[Any]]
+    kinds: list[str]
     average: Array | None
     individual: Array | None
 
     def __repr__(self) -> str:
         axes = [
-            f"{name} ({len(values)} values from {_short(values[0])} to {_short(values[-1])})"
-            for name, values in zip(self.features, self.grid, strict=True)
+            f"{name} ({_extent(values, kind)})"
+            for name, values, kind in zip(self.features, self.grid, self.kinds, strict=True)
         ]
         parts = [f"features: {' and '.join(axes)}"]
         if self.average is not None:
@@ -75,12 +79,16 @@ def partial_dependence(
     predictions of ``predict_proba`` are averaged. With ``voting="soft"`` these are posteriors,
     otherwise fractions of votes.
 
+    The grid of a categorical or boolean feature consists of its categories, and that of a date of
+    dates. If a feature has missing values, the grid ends with a missing value.
+
     Parameters
     ----------
     estimator : estimator
-        Fitted classifier.
+        Fitted classifier. The features of a pipeline are the columns of X, before they are
+        transformed.
     X : array-like of shape (n_samples, n_features)
-        Rows to average over, an array or a pandas DataFrame.
+        Rows to average over: an array, a sparse matrix, or a table of pandas, polars or Arrow.
     features : int, str or a pair of them
         Index or name of one feature, or of two.
     y : array-like of shape (n_samples,), optional
@@ -93,7 +101,7 @@ def partial_dependence(
         Sample weights for the average. Rows of weight 0 are ignored.
     grid_resolution : int, default=50
         Number of grid values of each feature. If a feature has fewer distinct values, these are
-        used.
+        used. If it has more categories, the most frequent ones are used.
     percentiles : tuple of float, default=(0.05, 0.95)
         Lower and upper quantiles of each feature, the ends of the grid.
     kind : {"average", "individual", "both"}, default="average"
@@ -119,56 +127,67 @@ def partial_dependence(
     """
     check_is_fitted(estimator)
     check.one_of("kind", kind, KINDS)
-    names = check.feature_names(estimator, X)
-    refuse_other_tables(X)
-    estimator, X = read_once(estimator, X)
-    if not hasattr(X, "columns"):
-        X = matrix(X)
+    low, high = _percentiles(percentiles)
+    resolution = check.integer("grid_resolution", grid_resolution, 2)
+    table = InspectedTable.of(estimator, X)
     asked: Sequence[Any] = features if isinstance(features, list | tuple) else [features]
     if not 1 <= len(asked) <= 2:
         raise ValueError(f"features must be one feature or two, got {len(asked)}")
-    which = [_index(f, names) for f in asked]
-    weight = None if sample_weight is None else check.weights(sample_weight, len(X))
-    population = np.ones(len(X)) if weight is None else weight
+    which = [_index(f, table.names) for f in asked]
+    n = table.n_rows
+    weight = None if sample_weight is None else check.weights(sample_weight, n)
+    population = np.ones(n) if weight is None else weight
     if y is not None:
         sample = pu_sample(y, scenario=_scenario(scenario, estimator), sample_weight=weight)
-        if len(sample) != len(X):
-            raise ValueError(f"y must have the shape ({len(X)},), got ({len(sample)},)")
+        if len(sample) != n:
+            raise ValueError(f"y must have the shape ({n},), got ({len(sample)},)")
         population = sample.population
     elif scenario is not None:
         raise ValueError(f"scenario={scenario!r} requires y, the PU labels of the rows of X")
     rows = np.flatnonzero(population > 0)
-    n_rows = len(rows)
-    if n_rows == 2:  # scikit-learn 1.9 would mistake their predictions for two classes
-        rows = np.tile(rows, 2)
-    if hasattr(X, "columns"):
-        X = X.iloc[rows]
-        # Grid values of an integer column may lie between integers.
-        X = X.astype({X.columns[i]: float for i in which if X.dtypes.iloc[i].kind in "iu"})
-    else:
-        X = X[rows]
     weight = None if weight is None else weight[rows]
-    result = sklearn.inspection.partial_dependence(
-        estimator,
-        X,
-        which,
-        sample_weight=weight,
-        response_method="predict_proba",
-        percentiles=percentiles,
-        grid_resolution=grid_resolution,
-        method="brute",
-        kind=kind,
-    )
+    table = table.take(rows)
+    columns = [table.column(j) for j in which]
+    axes = [axis_of(column, weight, resolution, (low, high)) for column in columns]
+    points = product(*(axis.codes.tolist() for axis in axes))
+    predictions = (table.scores_at(columns, point) for point in points)
+    shape = tuple(len(axis.codes) for axis in axes)
+    average = individual = None
+    if kind == "average":
+        means = [float(np.average(scores, weights=weight)) for scores in predictions]
+        average = np.reshape(means, shape)
+    else:
+        lines = np.stack(list(predictions), axis=1)
+        individual = lines.reshape(len(rows), *shape)
+        if kind == "both":
+            average = np.average(individual, axis=0, weights=weight)
     return PartialDependence(
-        features=[names[i] for i in which],
-        grid=list(result.grid_values),
-        average=result["average"][0] if kind != "individual" else None,
-        individual=result["individual"][0][:n_rows] if kind != "average" else None,
+        features=[table.names[j] for j in which],
+        grid=[axis.values for axis in axes],
+        kinds=[axis.kind for axis in axes],
+        average=average,
+        individual=individual,
     )
 
 
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if check.is_real(value) else str(value)
+def _extent(values: NDArray[Any], kind: str) -> str:
+    """Describe the grid of a feature."""
+    missing = is_missing(values)
+    known = values[~missing]
+    text = f"{len(known)} {'categories' if kind == 'category' else 'values'}"
+    if kind in ("number", "datetime", "duration") and len(known):
+        text += f" from {shown_value(known[0])} to {shown_value(known[-1])}"
+    return f"{text}, and missing" if missing.any() else text
+
+
+def _percentiles(percentiles: Any) -> tuple[float, float]:
+    message = f"percentiles must be two numbers, 0 <= low < high <= 1, got {percentiles!r}"
+    if not isinstance(percentiles, list | tuple) or len(percentiles) != 2:
+        raise ValueError(message)
+    low, high = percentiles
+    if not (check.is_real(low) and check.is_real(high) and 0 <= low < high <= 1):
+        raise ValueError(message)
+    return float(low), float(high)
 
 
 def _scenario(scenario: str | None, estimator: Any) -> str:

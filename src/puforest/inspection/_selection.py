@@ -15,8 +15,11 @@ from sklearn.utils.validation import check_consistent_length
 
 from puforest import _validation as check
 from puforest._base import PUClassifier
-from puforest._matrix import matrix
-from puforest.inspection._importances import importances, require_forest, scoring_name
+from puforest._monotone import monotone_features
+from puforest._rows import take_rows
+from puforest._schema import FeatureSchema
+from puforest._table_columns import sliceable, take_columns
+from puforest.inspection._importances import importances, scoring_name
 
 ORDERS = ("risk-reduction", "normalized")
 
@@ -107,7 +110,7 @@ def feature_selection_curve(
         once per split and repeat, with all features. An integer ``max_features`` is reduced if
         there are fewer features.
     X : array-like of shape (n_samples, n_features)
-        Training rows.
+        Training rows: an array, a sparse matrix, or a table of pandas, polars or Arrow.
     y : array-like of shape (n_samples,)
         PU labels of the training rows.
     X_test, y_test : array-like, optional
@@ -155,17 +158,17 @@ def feature_selection_curve(
     >>> bool(curve.mean[0] < 0.95 < curve.mean[1])
     True
     """
-    model = require_forest("estimator", estimator)
-    table = matrix(X)
-    names = check.column_names(X, table.shape[1])
+    model = _require_forest(estimator)
+    X, X_test = sliceable(X), sliceable(X_test)
+    schema, encoded = FeatureSchema.of_table(X, categorical_features=model.categorical_features)
     labels = check.label_vector(y)
-    check_consistent_length(table, labels)
-    sizes = _sizes(steps, table.shape[1])
+    check_consistent_length(encoded, labels)
+    sizes = _sizes(steps, schema.n_features)
     given = None
     if isinstance(order_by, str):
         check.one_of("order_by", order_by, ORDERS)
     else:
-        given = check.vector("order_by", order_by, table.shape[1], finite=True)
+        given = check.vector("order_by", order_by, schema.n_features, finite=True)
     rng = check.random_state(random_state)
     repeats = check.integer("n_repeats", n_repeats, 1)
 
@@ -176,34 +179,33 @@ def feature_selection_curve(
             raise ValueError(
                 f"cv={cv!r} cannot be combined with X_test and y_test: pass one or the other"
             )
-        test = matrix(X_test, "X_test")
         truth = column_or_1d(y_test)
-        _require_alike(table, labels, test, truth)
-        parts = [(table, labels, test, truth)]
+        _require_alike(schema, labels, X_test, truth)
+        parts = [(X, labels, X_test, truth)]
     else:
         parts = [
-            (table[train], labels[train], table[held_out], labels[held_out])
-            for train, held_out in _splits(cv, model.scenario, table, labels, rng)
+            (take_rows(X, train), labels[train], take_rows(X, held_out), labels[held_out])
+            for train, held_out in _splits(cv, model.scenario, X, labels, rng)
         ]
     score = _scorer(scoring, truth=X_test is not None)
 
     estimates = model.prior is None and model.risk != "pn"
 
     def fitted(
-        rows: NDArray[Any], labels: NDArray[Any], seed: int, prior: float | None
+        X: Any, y: NDArray[Any], columns: NDArray[np.intp], seed: int, prior: float | None
     ) -> PUClassifier:
-        fresh: PUClassifier = clone(model).set_params(random_state=seed, prior=prior)
-        most: Any = model.max_features
-        if check.is_integer(most):
-            fresh.set_params(max_features=min(int(most), rows.shape[1]))
-        return fresh.fit(rows, labels)
+        fresh: PUClassifier = clone(model).set_params(
+            random_state=seed, prior=prior, **_parameters_for(columns, model, schema)
+        )
+        return fresh.fit(take_columns(X, columns), y)
 
+    everything = np.arange(schema.n_features)
     scores, weights = [], []
     for train, train_labels, test, test_labels in parts:
         for seed in rng.randint(np.iinfo(np.int32).max, size=repeats):
             weight, prior = given, model.prior
             if weight is None or estimates:
-                whole = fitted(train, train_labels, seed, prior)
+                whole = fitted(train, train_labels, everything, seed, prior)
                 # Estimated once, with all features; otherwise scores would not be comparable.
                 prior = whole.prior_ if estimates else prior
             if weight is None:
@@ -213,25 +215,52 @@ def feature_selection_curve(
             column = []
             for k in sizes:
                 best = np.sort(order[:k])
-                part = fitted(train[:, best], train_labels, seed, prior)
-                column.append(score(part, test[:, best], test_labels))
+                part = fitted(train, train_labels, best, seed, prior)
+                column.append(score(part, take_columns(test, best), test_labels))
             scores.append(column)
     return FeatureSelectionCurve(
         n_features=sizes,
         scores=np.transpose(scores),
         order=np.argsort(-np.mean(weights, axis=0), kind="stable"),
-        feature_names=names,
+        feature_names=schema.feature_names(),
         scoring=_name_of(scoring, truth=X_test is not None),
     )
 
 
-def _require_alike(
-    X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]
-) -> None:
+def _require_forest(estimator: Any) -> PUClassifier:
+    if not isinstance(estimator, PUClassifier):
+        raise TypeError(
+            "estimator must be a puforest forest or tree, which is fitted to some of the columns "
+            f"of X, got {type(estimator).__name__}: instead of a pipeline, pass its last step, and "
+            "X as it is or transformed"
+        )
+    return estimator
+
+
+def _parameters_for(
+    columns: NDArray[np.intp], model: PUClassifier, schema: FeatureSchema
+) -> dict[str, Any]:
+    """Adapt the parameters that refer to features to some of the columns."""
+    found: dict[str, Any] = {}
+    most: Any = model.max_features
+    if check.is_integer(most):
+        found["max_features"] = min(int(most), len(columns))
+    if not isinstance(model.categorical_features, str | None):
+        found["categorical_features"] = np.isin(columns, schema.categorical)
+    if model.monotonic_cst is not None:
+        increasing, decreasing = monotone_features(model.monotonic_cst, schema)
+        signs = np.isin(columns, increasing).astype(int) - np.isin(columns, decreasing)
+        found["monotonic_cst"] = signs
+    return found
+
+
+def _require_alike(schema: FeatureSchema, y: NDArray[Any], X_test: Any, y_test: Any) -> None:
     """Refuse test rows whose features or classes differ from those of the training rows."""
-    check_consistent_length(X_test, y_test)
-    if X_test.shape[1] != X.shape[1]:
-        raise ValueError(f"X_test has {X_test.shape[1]} features, but X has {X.shape[1]}")
+    n_rows, n_features = X_test.shape
+    if n_rows != len(y_test):
+        raise ValueError(f"X_test has {n_rows} rows, but y_test has {len(y_test)}")
+    if n_features != schema.n_features:
+        raise ValueError(f"X_test has {n_features} features, but X has {schema.n_features}")
     if unknown := np.setdiff1d(y_test, y).tolist():
         raise ValueError(
             f"y_test has the class {unknown[0]!r}, which y does not have: code the true classes as "
@@ -250,7 +279,7 @@ def _sizes(steps: int | Sequence[int], n_features: int) -> NDArray[np.int64]:
 
 
 def _splits(
-    cv: Any, scenario: str, X: NDArray[Any], y: NDArray[Any], rng: np.random.RandomState
+    cv: Any, scenario: str, X: Any, y: NDArray[Any], rng: np.random.RandomState
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     # Imported here because a curve on test rows needs no splitter.
     from puforest.model_selection import PUStratifiedKFold

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
@@ -53,6 +54,13 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """
     kind = type(model)
     is_calibrated = (kind.__module__, kind.__name__) == (calibrated.MODULE, calibrated.NAME)
+    if isinstance(model, Pipeline) or isinstance(getattr(model, "estimator_", None), Pipeline):
+        raise TypeError(
+            "model files do not hold pipelines, whose transformers are not part of puforest: save "
+            "the pipeline with skops (skops.io.dump, and skops.io.load with "
+            "puforest.io.trusted_types()) or joblib, or fit the forest to the raw columns without "
+            "a pipeline, since it takes categories and missing values as they are"
+        )
     if not is_calibrated and not is_known(model):
         raise TypeError(
             "model files hold trees and forests of puforest, calibrated or not, got "

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from puforest import _validation as check
+from puforest._unwrap import parameter_layers
 from puforest.metrics import get_scorer
 from puforest.model_selection._split import pu_cv
 
@@ -69,8 +70,9 @@ def cross_validate(
     params : dict, optional
         Metadata of the rows, such as ``{"sample_weight": ..., "propensity": ...}``. The arrays are
         split along with the rows and passed to ``fit`` and to the scorers that have a parameter of
-        that name. Steps of a pipeline request them with ``set_fit_request``. If scikit-learn's
-        metadata routing is enabled, set all requests yourself.
+        that name; in a pipeline, to ``fit`` of its last step, unless other steps request them with
+        ``set_fit_request``. If scikit-learn's metadata routing is enabled, set all requests
+        yourself.
     return_train_score, return_estimator, return_indices : bool, default=False
         Whether to also return training scores, fitted estimators and row indices.
     error_score : "raise" or float, default="raise"
@@ -186,16 +188,21 @@ def _scorers(scoring: Scoring) -> Scorer | dict[str, Scorer]:
 def requesting(estimator: Any, params: Mapping[str, Any]) -> Any:
     """Clone an estimator so that its ``fit`` requests those of `params` it has no request for.
 
-    Without metadata routing, ``fit`` gets all of them, and the estimator is returned unchanged.
+    In a pipeline, the last step requests them and the other steps do not. Without metadata routing,
+    ``fit`` gets all of them, and the estimator is returned unchanged.
     """
-    routing = sklearn.get_config()["enable_metadata_routing"]
-    if not routing or not hasattr(estimator, "set_fit_request"):
+    if not sklearn.get_config()["enable_metadata_routing"]:
         return estimator
     copied = clone(estimator)
-    requests = copied.get_metadata_routing().fit.requests
-    return copied.set_fit_request(
-        **{name: True for name in params if name in requests and requests[name] is None}
-    )
+    receivers = list(parameter_layers(copied))
+    for part in [copied, *copied.get_params(deep=True).values()]:
+        routing = part.get_metadata_routing() if hasattr(part, "get_metadata_routing") else None
+        if isinstance(routing, MetadataRequest) and hasattr(part, "set_fit_request"):
+            requests = routing.fit.requests
+            unset = [name for name in params if name in requests and requests[name] is None]
+            receives = any(part is layer for layer in receivers)
+            part.set_fit_request(**dict.fromkeys(unset, receives))
+    return copied
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from puforest._masses import group_masses
 from puforest._out_of_bag import out_of_bag_risk, out_of_bag_sample
 from puforest._sample import pu_sample
 from puforest._training_rows import training_rows
-from puforest._unwrap import known_prior, known_scenario
+from puforest._unwrap import known_prior, uncalibrated
 from puforest._warnings import warn
 from puforest.metrics._metric import EvaluationSet
 from puforest.metrics.probability import RISK
@@ -63,8 +63,8 @@ def oob_risk(
 
     Parameters
     ----------
-    forest : PUExtraTreesClassifier or PURandomForestClassifier
-        Forest fitted with ``oob_score=True``.
+    forest : PUExtraTreesClassifier, PURandomForestClassifier or Pipeline
+        Forest fitted with ``oob_score=True``, or a pipeline that ends in one.
     y : array-like of shape (n_samples,)
         Labels of the training rows, in the order of the fit.
     X : array-like of shape (n_samples, n_features), optional
@@ -100,8 +100,10 @@ def oob_risk(
     >>> found.value == forest.oob_risk_, found.standard_error < 0.1
     (True, True)
     """
-    decision = forest.oob_decision_function_
-    risk = forest._record.risk if risk is None else risk
+    found = uncalibrated("forest", forest, "oob_risk evaluates the votes of a forest")
+    trees = found.trees
+    decision = trees.oob_decision_function_
+    risk = trees._record.risk if risk is None else risk
     check.one_of("loss", loss, LOSSES)
     if risk == "pn":
         raise ValueError(
@@ -110,16 +112,16 @@ def oob_risk(
         )
     check.one_of("risk", risk, ("nnpu", "upu"))
     given = {"sample_weight": sample_weight, "propensity": propensity}
-    scenario = known_scenario(forest) if scenario is None else scenario
-    sample = pu_sample(y, scenario=str(scenario), **given)
+    scenario = trees._record.scenario if scenario is None else scenario
+    sample = pu_sample(y, scenario=scenario, **given)
     if len(sample) != len(decision):
         raise ValueError(
             f"y has {len(sample)} rows, but the forest was fitted to {len(decision)}: pass the "
             "labels of the fit"
         )
     if X is not None:
-        _warn_of_duplicates(X, sample.labeled)
-    prior = sample.class_prior(known_prior(forest) if prior is None else prior)
+        _warn_of_duplicates(found.rows(X), sample.labeled)
+    prior = sample.class_prior(known_prior(trees) if prior is None else prior)
     out_of_bag = np.isfinite(decision)
     held_out = out_of_bag_sample(sample, out_of_bag)
     # A tie is a vote for the negative class, as in `predict`.

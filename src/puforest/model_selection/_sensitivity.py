@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._sample import PUSample, pu_sample
-from puforest._unwrap import known_scenario
+from puforest._unwrap import uncalibrated
 from puforest._warnings import warn
 from puforest.metrics.classification import accuracy, f1, precision
 
@@ -63,7 +63,7 @@ class PriorSensitivity:
 
 
 def prior_sensitivity(
-    estimator: PUClassifier,
+    estimator: Any,
     X: check.MatrixLike,
     y: ArrayLike | None = None,
     *,
@@ -80,8 +80,8 @@ def prior_sensitivity(
 
     Parameters
     ----------
-    estimator : PUClassifier
-        Fitted tree or forest of puforest.
+    estimator : PUClassifier or Pipeline
+        Fitted tree or forest of puforest, or a pipeline that ends in one.
     X : array-like of shape (n_samples, n_features)
         Held-out rows.
     y : array-like of shape (n_samples,), optional
@@ -114,30 +114,27 @@ def prior_sensitivity(
     >>> by_prior.positive_fraction.round(1)
     array([0. , 0.5, 0.5])
     """
-    if not isinstance(estimator, PUClassifier):
-        raise TypeError(
-            f"estimator must be a tree or forest of puforest, got {type(estimator).__name__}: pass "
-            "the last step of a pipeline, and X transformed by the steps before it"
-        )
-    check_is_fitted(estimator)
+    found = uncalibrated("estimator", estimator, "its calibration is for one prior only")
+    trees = found.trees
     if y is None and (sample_weight is not None or propensity is not None):
         raise ValueError("sample_weight and propensity are only used with y: pass y too")
     sample = None
     if y is not None:
-        if estimator._record.is_supervised:
+        if trees._record.is_supervised:
             raise ValueError(
                 "risk='pn' treats the data as fully labeled: omit y, and evaluate predictions with "
                 "scikit-learn's metrics"
             )
         sample = pu_sample(
             y,
-            scenario=str(known_scenario(estimator)) if scenario is None else scenario,
+            scenario=trees._record.scenario if scenario is None else scenario,
             sample_weight=sample_weight,
             propensity=propensity,
         )
-    grid = _grid(estimator, priors, sample)
-    _warn_if_pure(estimator)
-    decisions = np.stack([estimator.with_prior(p).decision_function(X) for p in grid.tolist()])
+    grid = _grid(trees, priors, sample)
+    _warn_if_pure(trees)
+    rows = found.rows(X)
+    decisions = np.stack([trees.with_prior(p).decision_function(rows) for p in grid.tolist()])
     positive = decisions > 0
     if sample is None:
         population = np.full(positive.shape[1], 1 / positive.shape[1])
@@ -148,12 +145,12 @@ def prior_sensitivity(
         sample.class_prior(grid[0])
         population = sample.population
         metrics = _metrics(grid, positive @ sample.positive, positive @ population)
-    fitted = estimator.decision_function(X) > 0
+    fitted = trees.decision_function(rows) > 0
     return PriorSensitivity(
-        prior=estimator.prior_,
+        prior=trees.prior_,
         priors=grid,
         decisions=decisions,
-        predictions=estimator.classes_[positive.astype(np.intp)],
+        predictions=trees.classes_[positive.astype(np.intp)],
         positive_fraction=positive @ population,
         flipped_fraction=(positive != fitted) @ population,
         flip_prior=_flip_prior(grid, decisions),
@@ -171,10 +168,10 @@ def _metrics(prior: Array, r: Array, q: Array) -> dict[str, Array]:
     }
 
 
-def _grid(estimator: PUClassifier, priors: ArrayLike | None, sample: PUSample | None) -> Array:
+def _grid(trees: PUClassifier, priors: ArrayLike | None, sample: PUSample | None) -> Array:
     if priors is None:
         grid = np.arange(1, 20) / 20
-        least = 0.0 if estimator._record.is_supervised else estimator._record.masses.labeled_u
+        least = 0.0 if trees._record.is_supervised else trees._record.masses.labeled_u
         return grid[grid >= max(least, 0.0 if sample is None else sample.least_prior)]
     grid = np.unique(check.vector("priors", priors, np.size(priors), finite=True))
     if len(grid) == 0:
@@ -193,8 +190,8 @@ def _flip_prior(priors: Array, decisions: Array) -> Array:
     return flip
 
 
-def _warn_if_pure(estimator: PUClassifier) -> None:
-    forest = estimator._forest
+def _warn_if_pure(trees: PUClassifier) -> None:
+    forest = trees._forest
     w_p, w_u = forest.w_p[forest.is_leaf], forest.w_u[forest.is_leaf]
     mixed = float(w_u[(w_p > 0) & (w_p < w_u)].sum() / w_u.sum())
     if mixed < FEW_MIXED:

@@ -6,11 +6,11 @@ from puforest.plots.curves import (
     plot_roc,
     plot_score_distributions,
 )
+from puforest.plots.dependence import plot_partial_dependence
 from puforest.plots.inspection import (
     plot_feature_selection,
     plot_importance_map,
     plot_importances,
-    plot_partial_dependence,
 )
 from puforest.plots.prior import plot_prior_evidence
 from puforest.plots.sensitivity import plot_prior_sensitivity

@@ -1,4 +1,4 @@
-"""Plots of importances, partial dependence and feature selection."""
+"""Plots of importances and feature selection."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from puforest import _validation as check
-from puforest.inspection import FeatureImportances, FeatureSelectionCurve, PartialDependence
+from puforest._unwrap import unwrapped
+from puforest.inspection import FeatureImportances, FeatureSelectionCurve
 from puforest.inspection import importances as forest_importances
-from puforest.plots._canvas import LABELED, QUIET, UNLABELED, axes
+from puforest.plots._canvas import LABELED, QUIET, UNLABELED, axes, tick_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,10 +20,8 @@ __all__ = [
     "plot_feature_selection",
     "plot_importance_map",
     "plot_importances",
-    "plot_partial_dependence",
 ]
 
-PROBABILITY = "Probability of the positive class"
 COLORS = (LABELED, UNLABELED, QUIET, "#5b2a86", "#3c8d40")
 
 
@@ -32,7 +31,8 @@ def plot_importances(importances: Any, *, top: int = 15, ax: Axes | None = None)
     Parameters
     ----------
     importances : FeatureImportances or estimator
-        Result of `puforest.inspection.importances` or `permutation_importance`, or a fitted forest.
+        Result of `puforest.inspection.importances` or `permutation_importance`, or a fitted forest,
+        calibrated or at the end of a pipeline or not.
     top : int, default=15
         Number of features to show.
     ax : Axes, optional
@@ -63,7 +63,7 @@ def plot_importances(importances: Any, *, top: int = 15, ax: Axes | None = None)
         color=LABELED,
         error_kw={"ecolor": QUIET, "elinewidth": 1, "capsize": 2},
     )
-    ax.set_yticks(range(len(rows)), labels=names)
+    ax.set_yticks(range(len(rows)), labels=[tick_label(name) for name in names])
     ax.invert_yaxis()
     # Error bars may extend below 0, where there is nothing else to see.
     ax.set_xlim(left=min(0.0, 1.05 * min(means)))
@@ -116,68 +116,11 @@ def plot_importance_map(
 def _values(importances: Any) -> Any:
     if isinstance(importances, FeatureImportances):
         return importances.mean
-    if hasattr(importances, "feature_importances_"):
-        return importances.feature_importances_
+    found = unwrapped(importances)
+    if found is not None:
+        return found.trees.feature_importances_
     values: ArrayLike = importances
     return np.asarray(values, dtype=float).ravel()
-
-
-def plot_partial_dependence(
-    dependence: PartialDependence, *, max_lines: int = 50, ax: Axes | None = None
-) -> Axes:
-    """Plot the partial dependence on one feature as a curve, or on two as contours.
-
-    Parameters
-    ----------
-    dependence : PartialDependence
-        Result of `puforest.inspection.partial_dependence`.
-    max_lines : int, default=50
-        Maximum number of individual curves, from evenly spaced rows.
-    ax : Axes, optional
-        Axes to draw on; new axes by default.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> from puforest import PUExtraTreesClassifier
-    >>> from puforest.inspection import partial_dependence
-    >>> from puforest.plots import plot_partial_dependence
-    >>> X = [[0.1, 5], [0.2, 3], [0.3, 4], [0.6, 3], [0.7, 5], [0.9, 3]]
-    >>> forest = PUExtraTreesClassifier(prior=0.5, random_state=0).fit(X, [0, 0, 0, 0, 1, 1])
-    >>> ax = plot_partial_dependence(partial_dependence(forest, X, 0))
-    """
-    check.integer("max_lines", max_lines, 1)
-    if len(dependence.features) == 2:
-        return _plot_contours(dependence, ax)
-    name, grid = dependence.features[0], dependence.grid[0]
-    ax = axes(ax, title=f"Partial dependence on {name}", xlabel=name, ylabel=PROBABILITY)
-    if dependence.individual is not None:
-        lines = dependence.individual
-        some = np.linspace(0, len(lines) - 1, min(max_lines, len(lines))).astype(int)
-        ax.plot(grid, lines[some].T, color=QUIET, alpha=0.3, linewidth=0.7)
-    if dependence.average is not None:
-        ax.plot(grid, dependence.average, color=LABELED, linewidth=2.5, marker="o", markersize=3)
-    ax.set_ylim(-0.02, 1.02)
-    return ax
-
-
-def _plot_contours(dependence: PartialDependence, ax: Axes | None) -> Axes:
-    if dependence.average is None:
-        raise ValueError(
-            "dependence has no average, which a plot of two features needs: call "
-            "partial_dependence with kind='average' or kind='both'"
-        )
-    first, second = dependence.features
-    title = f"Partial dependence on {first} and {second}"
-    ax = axes(ax, title=title, xlabel=first, ylabel=second)
-    drawn = ax.contourf(
-        *dependence.grid, dependence.average.T, levels=np.linspace(0, 1, 11), cmap="viridis"
-    )
-    ax.get_figure().colorbar(drawn, ax=ax, label=PROBABILITY)  # type: ignore[union-attr]
-    return ax
 
 
 def plot_feature_selection(

@@ -9,18 +9,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
+from puforest._encoded import EncodedTable
 from puforest.diagnostics import _MIN_ROWS, ScarTest, scar_test
 from puforest.prior import PriorEstimate, estimate_prior
 from puforest.report import _model_part as of_model
 from puforest.report import _quality as of_quality
 from puforest.report._caveats import caveats
+from puforest.report._columns import column_part, missing_features
 from puforest.report._prior import prior_part, sensitivity_part
 from puforest.report._rows import HeldOutScores, LabeledRows
 from puforest.report._subject import Subject
+from puforest.report._trees import tree_part
 
 MAX_SCAR_ROWS = 2000
 
@@ -80,11 +82,12 @@ def find_prior(
 def collect(
     subject: Subject,
     names: list[str],
-    X: NDArray[Any] | None,
+    X: EncodedTable | None,
     rows: LabeledRows | None,
     held_out: HeldOutScores | None,
     prior: Prior,
     *,
+    unknown: dict[int, int],
     n_simulations: int,
     n_jobs: int | None,
     rng: np.random.RandomState,
@@ -94,7 +97,8 @@ def collect(
         "model": of_model.model_part(subject),
         "prior": prior_part(prior.value, prior.estimate, prior.source),
         "importances": of_model.importance_part(subject.forest, names),
-        "trees": of_model.tree_part(subject.forest, names),
+        "columns": column_part(subject, names, X, unknown),
+        "trees": tree_part(subject.forest, names, set() if X is None else missing_features(X)),
         "parameters": of_model.parameter_part(subject),
         "versions": of_model.version_part(),
     }

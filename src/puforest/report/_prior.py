@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from puforest._rows import take_rows
 from puforest._sample import pu_sample
+from puforest._unwrap import fitted_trees
 from puforest.model_selection import prior_sensitivity
 from puforest.prior import PriorEstimate
 from puforest.prior._evidence import Curve, evidence_curves
@@ -98,7 +100,8 @@ def sensitivity_part(
     found = []
     for model, test in held_out.parts:
         kept, weights = _subsample(rows, test, MAX_ROWS // len(held_out.parts), rng)
-        found.append(prior_sensitivity(model, rows.X[kept], rows.y[kept], priors=priors, **weights))
+        X = take_rows(held_out.table, kept)
+        found.append(prior_sensitivity(model, X, rows.y[kept], priors=priors, **weights))
 
     def mean(name: str) -> Array:
         by_part: list[Array] = [getattr(part, name) for part in found]
@@ -133,7 +136,7 @@ def _priors(
         low, high = min(low, estimate.interval[0]), max(high, estimate.interval[1])
     least = max(
         max(
-            model._record.masses.labeled_u,
+            fitted_trees(model)._record.masses.labeled_u,
             pu_sample(
                 rows.y[test], scenario=rows.sample.scenario, **rows.metadata(test)
             ).least_prior,

@@ -10,7 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
 from puforest._cross_fitting import Indices, cross_fitted_scores
+from puforest._encoded import EncodedTable
+from puforest._rows import take_rows
 from puforest._sample import PUSample, pu_sample
+from puforest._unwrap import fit_params
 from puforest.model_selection import PUStratifiedKFold
 from puforest.report._subject import Subject
 
@@ -23,15 +26,18 @@ class LabeledRows:
 
     Attributes
     ----------
-    X : ndarray
-        The rows.
+    X : EncodedTable
+        The rows as the forest sees them.
+    source : table
+        The rows as given.
     sample : PUSample
         Their labels and weights.
     weight, propensity : ndarray or None
         Sample weights and propensities, as given.
     """
 
-    X: NDArray[Any]
+    X: EncodedTable
+    source: Any
     sample: PUSample
     weight: Array | None
     propensity: Array | None
@@ -48,7 +54,8 @@ class LabeledRows:
 
 
 def labeled_rows(
-    X: NDArray[Any],
+    X: EncodedTable,
+    source: Any,
     y: ArrayLike,
     *,
     scenario: str,
@@ -61,6 +68,7 @@ def labeled_rows(
         raise ValueError(f"y has {n} rows, but X has {len(X)}")
     return LabeledRows(
         X,
+        source,
         sample,
         None if sample_weight is None else check.weights(sample_weight, n),
         None if propensity is None else check.vector("propensity", propensity, n, finite=False),
@@ -76,13 +84,16 @@ class HeldOutScores:
     scores : ndarray
         Scores between 0 and 1; positive above 0.5.
     parts : list of tuple
-        Each model, and the rows it scored.
+        Each model, and the indices of the rows it scored.
+    table : table
+        Rows that these models take: encoded ones for the model itself, else those given.
     by_model : bool
         Whether the model itself scored all rows, because they are new to it.
     """
 
     scores: Array
     parts: list[tuple[Any, Indices]]
+    table: Any
     by_model: bool
 
 
@@ -102,16 +113,18 @@ def held_out_scores(
     """
     if held_out:
         scores = np.asarray(subject.model.predict_proba(rows.X)[:, 1])
-        return HeldOutScores(scores, [(subject.model, np.arange(len(rows.X)))], True)
+        parts = [(subject.model, np.arange(len(rows.X)))]
+        return HeldOutScores(scores, parts, rows.X, by_model=True)
     splitter = PUStratifiedKFold(cv, random_state=rng, group_duplicates=True)
     splits = list(splitter.split(rows.X, rows.y))
     models = []
 
     def fit(train: Indices) -> Any:
         model = subject.unfitted(n_jobs, rng)
-        models.append(model.fit(rows.X[train], rows.y[train], **rows.metadata(train)))
+        metadata = fit_params(model, rows.metadata(train))
+        models.append(model.fit(take_rows(rows.source, train), rows.y[train], **metadata))
         return model
 
-    scores = cross_fitted_scores(fit, rows.X, splits)
-    tests = [test for _, test in splits]
-    return HeldOutScores(scores, list(zip(models, tests, strict=True)), False)
+    scores = cross_fitted_scores(fit, rows.source, splits)
+    parts = [(model, test) for model, (_, test) in zip(models, splits, strict=True)]
+    return HeldOutScores(scores, parts, rows.source, by_model=False)

@@ -1,37 +1,49 @@
-"""The model of a report: a forest or tree, possibly calibrated."""
+"""The model of a report: a forest or tree, possibly calibrated or at the end of a pipeline."""
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.pipeline import Pipeline
 
 from puforest._base import PUClassifier
-from puforest._unwrap import fitted_trees, known_scenario, without_names
+from puforest._fit_record import RecordedFitMixin
+from puforest._unwrap import Unwrapped, known_scenario, parameter_layers, require_unwrapped
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A fitted model that takes arrays, even if it was fitted to a table.
+    """A fitted model and its parts.
 
     Attributes
     ----------
-    model : estimator
-        Model that predicts.
-    forest : PUClassifier
-        Forest or tree: the model itself, or the one that it calibrates.
+    whole : estimator
+        Model that takes rows as they are, with its pipeline.
+    parts : Unwrapped
+        Transformers of the pipeline, and the model that takes the rows they return.
     """
 
-    model: Any
-    forest: PUClassifier
+    whole: Any
+    parts: Unwrapped
+
+    @property
+    def model(self) -> Any:
+        """Model that predicts from encoded rows: the forest, or the one that calibrates it."""
+        return self.parts.model
+
+    @property
+    def forest(self) -> PUClassifier:
+        """Forest or tree."""
+        trees: PUClassifier = self.parts.trees
+        return trees
 
     @property
     def calibrated(self) -> bool:
-        return self.model is not self.forest
+        return self.parts.is_calibrated
 
     @property
     def prior(self) -> float:
@@ -43,8 +55,8 @@ class Subject:
 
     @property
     def layers(self) -> list[Any]:
-        """The model, and the forest if the model calibrates it."""
-        return [self.model, self.forest] if self.calibrated else [self.model]
+        """Transformers of the pipeline, the calibrated model if any, and the forest."""
+        return list(_layers(self.whole))
 
     def unfitted(self, n_jobs: int | None, rng: np.random.RandomState) -> Any:
         """Make an unfitted model of the same kind with the same priors, for a fold."""
@@ -53,7 +65,9 @@ class Subject:
                 "PUCalibratedClassifier(cv='prefit') cannot be refitted to folds: pass rows that "
                 "are new to it and held_out=True"
             )
-        new = clone(self.model)
+        new = clone(self.whole)
+        calibrated: list[Any]
+        *calibrated, forest = filter(_is_own, parameter_layers(new))
         wanted: dict[str, Any] = {
             "random_state": rng.randint(np.iinfo(np.int32).max),
             "warm_start": False,
@@ -65,29 +79,35 @@ class Subject:
             wanted["oob_score"] = False
         record = self.forest._record
         wanted = record.parameters | wanted
-        forest = new.estimator if self.calibrated else new
         known = forest.get_params(deep=False)
         given = {name: value for name, value in wanted.items() if name in known}
         forest.set_params(**given | {"prior": record.prior})
-        if self.calibrated:
+        for layer in calibrated:
             fitted = self.model._record
-            new.set_params(prior=fitted.prior, scenario=fitted.scenario, method=fitted.method)
+            layer.set_params(prior=fitted.prior, scenario=fitted.scenario, method=fitted.method)
         return new
 
 
+def _is_own(layer: Any) -> bool:
+    return isinstance(layer, RecordedFitMixin)
+
+
+def _layers(model: Any) -> Iterator[Any]:
+    if isinstance(model, Pipeline):
+        *transformers, last = (step for _, step in model.steps)
+        yield from (step for step in transformers if step not in (None, "passthrough"))
+        yield from _layers(last)
+    elif hasattr(model, "best_estimator_"):
+        yield from _layers(model.best_estimator_)
+    else:
+        yield model
+        if hasattr(model, "calibrator_"):
+            yield from _layers(model.estimator_)
+
+
 def subject_of(model: Any) -> Subject:
-    """Return the model without feature names, and the forest inside it."""
-    forest = fitted_trees(model)
-    if forest is None or not (model is forest or model.estimator_ is forest):
-        if isinstance(model, PUClassifier) or hasattr(model, "estimator"):
-            check_is_fitted(model)
-        raise TypeError(
-            "model must be a forest or tree of puforest, or a PUCalibratedClassifier of one, got "
-            f"{model!r}"
-        )
-    nameless = without_names(forest)
-    if forest is model:
-        return Subject(nameless, nameless)
-    calibrated = copy.copy(model)
-    calibrated._record = replace(model._record, estimator=nameless)
-    return Subject(calibrated, nameless)
+    """Take a model apart."""
+    parts = require_unwrapped("model", model)
+    while hasattr(model, "best_estimator_"):  # folds do not repeat a search
+        model = model.best_estimator_
+    return Subject(model, parts)

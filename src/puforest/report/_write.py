@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from puforest import _validation as check
 from puforest._atomic_write import atomic_write, require_place
-from puforest._unwrap import fitted_trees
+from puforest._encoded import EncodedTable
+from puforest._table_columns import sliceable
 from puforest.prior import PriorEstimate
 from puforest.report._collect import collect, find_prior
 from puforest.report._page import page
@@ -47,7 +48,9 @@ def write_report(
     Parameters
     ----------
     model : estimator
-        Fitted forest or tree of puforest, or a `PUCalibratedClassifier` of one.
+        Fitted forest or tree of puforest, a `PUCalibratedClassifier` of one, or a pipeline that
+        ends in either. In a pipeline, the features are those that its transformers produce and
+        name.
     path : str or path-like
         File to write, such as "report.html".
     X : array-like of shape (n_samples, n_features), optional
@@ -101,9 +104,14 @@ def write_report(
     file = Path(path)
     _require_free(file, check.boolean("overwrite", overwrite))
     check.integer("n_simulations", n_simulations, 0)
-    names = check.feature_names(model, X, given=feature_names)
-    table = None if X is None else fitted_trees(model)._validated(X)
-    rows = _evaluation_rows(subject, table, y, sample_weight, propensity)
+    names = (
+        subject.parts.feature_names(X)
+        if feature_names is None
+        else check.feature_names(subject.forest, given=feature_names)
+    )
+    unknown: dict[int, int] = {}
+    table = None if X is None else subject.parts.rows(X, unknown)
+    rows = _evaluation_rows(subject, X, table, y, sample_weight, propensity)
     rng = check.random_state(random_state)
     scores = None
     if rows is not None:
@@ -115,6 +123,7 @@ def write_report(
         rows,
         scores,
         find_prior(subject, prior_estimate, rows, n_jobs, rng),
+        unknown=unknown,
         n_simulations=n_simulations,
         n_jobs=n_jobs,
         rng=rng,
@@ -132,7 +141,8 @@ def write_report(
 
 def _evaluation_rows(
     subject: Subject,
-    X: NDArray[Any] | None,
+    X: check.MatrixLike,
+    table: EncodedTable | None,
     y: ArrayLike | None,
     sample_weight: ArrayLike | None,
     propensity: ArrayLike | None,
@@ -141,7 +151,7 @@ def _evaluation_rows(
         if sample_weight is not None or propensity is not None:
             raise ValueError("sample_weight and propensity are only used with y: pass y too")
         return None
-    if X is None:
+    if table is None:
         raise ValueError("y was given without X: pass both or neither")
     if subject.forest._record.is_supervised:
         raise ValueError(
@@ -149,7 +159,8 @@ def _evaluation_rows(
             "scikit-learn's metrics"
         )
     return labeled_rows(
-        X,
+        table,
+        sliceable(X),
         y,
         scenario=subject.scenario,
         sample_weight=sample_weight,

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from puforest.cli.tables._arrow import arrow, naming
+from puforest.cli.tables._kinds import NUMBER, ColumnType, column_type, decoded_type
 from puforest.cli.tables._names import Names
-from puforest.cli.tables._numbers import decoded_type, is_number, is_string, typed_as_numbers
+from puforest.cli.tables._numbers import typed_as_numbers
 from puforest.cli.tables._source import Batch, Source, batch_of, columns_of, sliced
 
 ARROW_FILE = b"ARROW1"
@@ -45,19 +46,16 @@ class _Columnar(Source):
                 stored.validate(full=True)
                 for batch in sliced(stored, n_rows):
                     columns = columns_of(batch)
+                    cells = [columns[name] for name in numbers]
                     yield Batch(
-                        typed_as_numbers([columns[name] for name in numbers], batch.num_rows),
+                        typed_as_numbers(cells, batch.num_rows, self.missing),
                         batch_of([columns[name] for name in others], others),
                     )
 
-    def unreadable(self, columns: Sequence[str]) -> dict[str, str]:
-        kinds = {name: self._types[name] for name in columns}
-        is_null = arrow().types.is_null
-        return {
-            name: str(kind)[:100]
-            for name, kind in kinds.items()
-            if not (is_number(kind) or is_string(kind) or is_null(kind))
-        }
+    def column_types(self, columns: Sequence[str]) -> dict[str, ColumnType]:
+        known = {type_: column_type(type_) for type_ in {*self._types.values()}}
+        types = {name: known[self._types[name]] for name in columns}
+        return {name: found for name, found in types.items() if found.kind != NUMBER}
 
     def types(self, numbers: Sequence[str], others: Sequence[str]) -> list[Any]:
         return [decoded_type(self._types[name]) for name in others]

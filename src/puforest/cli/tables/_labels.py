@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from puforest._validation import NEGATIVE
 from puforest.cli.tables._arrow import arrow
+from puforest.cli.tables._kinds import decoded, is_number, is_string
+from puforest.cli.tables._missing import DEFAULT_WORDS
 from puforest.cli.tables._names import LONGEST, cut
-from puforest.cli.tables._numbers import MISSING, decoded, is_number, is_string
 from puforest.cli.tables._source import Source
 
 YES = {"1", "true", "t", "yes", "y", "positive", "pos"}
@@ -84,7 +85,7 @@ def label_rule(name: str, column: Any, positive: str | None) -> LabelRule:
                 f"{_some(values)}"
             )
         return LabelRule(name, frozenset({wanted}), frozenset(values - {wanted}))
-    empty = {value for value in values if value.lower() in MISSING}
+    empty = {value for value in values if value in DEFAULT_WORDS}
     given = values - empty
     if len(given) == 1 and empty and not any(map(_looks_unlabeled, given)):
         return LabelRule(name, frozenset(given), frozenset(empty))

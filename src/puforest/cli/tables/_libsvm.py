@@ -28,6 +28,7 @@ class LibsvmSource(Source):
     kind = "LIBSVM"
     label = LABEL
     absent_is_zero = True
+    is_matrix = True
     item_size = 8
 
     def __init__(self, path: Path, file: Path) -> None:
@@ -76,7 +77,9 @@ class LibsvmSource(Source):
         done = 0
         for X, y in self._blocks(n_rows):
             kept = [pa.array(column) for column in rest.of(X, y).T]
-            yield Batch(Numbers(wanted.of(X, y), {}), batch_of(kept, others))
+            dense = wanted.of(X, y)
+            self.missing.clear(dense)
+            yield Batch(Numbers(dense, {}), batch_of(kept, others))
             done += len(y)
             self.progress = done / max(1, self.n_rows or 0)
 

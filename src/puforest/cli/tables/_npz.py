@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from puforest._matrix import smallest_float
 from puforest.cli.tables._arrow import DECOMPRESSION_ERRORS, arrow, naming
+from puforest.cli.tables._kinds import CATEGORY, ColumnType
 from puforest.cli.tables._names import Names, Numbered, name_list
 from puforest.cli.tables._numbers import Numbers
 from puforest.cli.tables._source import Batch, Source, batch_of
@@ -120,6 +121,7 @@ class Archive:
 class NpzSource(Source):
     """The columns of X, and y as one more column of that name."""
 
+    is_matrix = True
     _y: NDArray[Any] | None = None
 
     def __init__(self, path: Path, file: Path) -> None:
@@ -195,13 +197,14 @@ class NpzSource(Source):
                 y if name == self.label else block[:, self.names.place(name) - first]
                 for name in others
             ]
+            self.missing.clear(X)
             yield Batch(Numbers(X, {}), batch_of([pa.array(column) for column in kept], others))
             done += len(block)
             self.progress = done / max(1, self.n_rows or 0)
 
-    def unreadable(self, columns: Sequence[str]) -> dict[str, str]:
-        text = self._y is not None and self._y.dtype.kind in TEXT and self.label in columns
-        return {LABEL: "text"} if text else {}
+    def column_types(self, columns: Sequence[str]) -> dict[str, ColumnType]:
+        is_text = self._y is not None and self._y.dtype.kind in TEXT and self.label in columns
+        return {LABEL: ColumnType(CATEGORY, "text")} if is_text else {}
 
     def types(self, numbers: Sequence[str], others: Sequence[str]) -> list[Any]:
         return [arrow().array(np.zeros(0, self._dtype_of(name))).type for name in others]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -13,43 +13,51 @@ from numpy.typing import NDArray
 
 from puforest._matrix import smallest_float
 from puforest.cli.tables._arrow import arrow
+from puforest.cli.tables._dates import dates
+from puforest.cli.tables._kinds import decoded, is_string
+from puforest.cli.tables._missing import MissingMarkers
 
-# Missing values in text, in lower case; the second set is how other programs print nan.
-MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}
-MISSING |= {"-nan", "#n/a", "#na", "#n/a n/a", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"}
 BOOLEANS = {"true": "1", "false": "0"}
 
-NUMBER = r"^[+-]?((\d+POINT?\d*|POINT\d+)(e[+-]?\d+)?|inf|infinity)$"
+NUMBER = r"^[+-]?((\d+POINT?\d*|POINT\d+)(e[+-]?\d+)?|inf|infinity|nan)$"
 WITH_COMMA = r"^\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*$"
 
 
 @dataclass(frozen=True)
-class NotNumbers:
-    """Cells of a column that are not numbers.
+class Words:
+    """Cells of a column of text that are not plain numbers.
 
     Attributes
     ----------
-    count : int
-        Number of such cells.
+    booleans : int
+        Number of cells that hold true or false; they are converted to 1 and 0.
+    others : int
+        Number of cells that are neither numbers nor booleans nor missing.
     example : str
-        The first of them.
+        The first of the other cells.
     with_comma : int
-        How many of them would be numbers if the comma were the decimal point.
-    stored_as_text : bool
-        Whether the type of the column is text, even if every cell holds a number.
+        How many of the others would be numbers if the comma were the decimal point.
+    dates : int
+        How many of the others are dates.
+    no_date : str or None
+        The first of the others that is not a date.
     """
 
-    count: int
+    booleans: int
+    others: int
     example: str
     with_comma: int
-    stored_as_text: bool = False
+    dates: int
+    no_date: str | None
 
-    def __add__(self, later: NotNumbers) -> NotNumbers:
-        return NotNumbers(
-            self.count + later.count,
-            self.example if self.count else later.example,
+    def __add__(self, later: Words) -> Words:
+        return Words(
+            self.booleans + later.booleans,
+            self.others + later.others,
+            self.example if self.others else later.example,
             self.with_comma + later.with_comma,
-            self.stored_as_text,
+            self.dates + later.dates,
+            later.no_date if self.no_date is None else self.no_date,
         )
 
 
@@ -60,32 +68,36 @@ class Numbers:
     Attributes
     ----------
     X : ndarray of shape (n_rows, n_columns)
-        The numbers; nan for cells that are empty or not numbers.
-    not_numbers : dict of int to NotNumbers
-        Cells that are not numbers, by column position.
+        The numbers; nan for cells that are missing or not numbers.
+    words : dict of int to Words
+        Cells that are not plain numbers, by column position.
     """
 
     X: NDArray[Any]
-    not_numbers: dict[int, NotNumbers]
+    words: dict[int, Words]
 
 
-def text_as_numbers(columns: Sequence[Any], n_rows: int, decimal: str) -> Numbers:
+def text_as_numbers(
+    columns: Sequence[Any], n_rows: int, decimal: str, missing: MissingMarkers
+) -> Numbers:
     """Convert text columns: numbers, true and false, and missing values.
 
     All columns are cast together, since one call per column takes 2 s for 60,000 columns. If that
     fails, halves are tried, down to single columns, which are then read cell by cell.
     """
     stacked = np.empty((len(columns), n_rows))
-    not_numbers = {}
+    words = {}
 
     def read(first: int, end: int) -> None:
         values = _plain_numbers(columns[first:end], decimal)
+        if values is None and end - first == 1:
+            values = _plain_numbers([missing.as_null(columns[first])], decimal)
         if values is not None:
             stacked[first:end] = values.reshape(end - first, n_rows)
         elif end - first == 1:
-            stacked[first], found = _cell_by_cell(columns[first], decimal)
-            if found.count:
-                not_numbers[first] = found
+            stacked[first], found = _cell_by_cell(columns[first], decimal, missing)
+            if found.booleans or found.others:
+                words[first] = found
         else:
             middle = (first + end) // 2
             read(first, middle)
@@ -93,7 +105,8 @@ def text_as_numbers(columns: Sequence[Any], n_rows: int, decimal: str) -> Number
 
     if columns:
         read(0, len(columns))
-    return Numbers(stacked.T, not_numbers)
+    missing.clear(stacked)
+    return Numbers(stacked.T, words)
 
 
 def _plain_numbers(columns: Sequence[Any], decimal: str) -> NDArray[np.float64] | None:
@@ -110,38 +123,53 @@ def _plain_numbers(columns: Sequence[Any], decimal: str) -> NDArray[np.float64] 
         return None
 
 
-def _cell_by_cell(column: Any, decimal: str) -> tuple[NDArray[np.float64], NotNumbers]:
+def _cell_by_cell(
+    column: Any, decimal: str, missing: MissingMarkers
+) -> tuple[NDArray[np.float64], Words]:
+    """Convert a column by way of its distinct cells."""
     pa, compute = arrow(), arrow("compute")
-    words = compute.utf8_lower(compute.utf8_trim_whitespace(column))
-    words = compute.if_else(compute.is_in(words, pa.array(sorted(MISSING))), None, words)
+    coded = compute.dictionary_encode(column)
+    cells, codes = coded.dictionary, coded.indices
+    times = np.bincount(codes.drop_null().to_numpy(), minlength=len(cells))
+    trimmed = missing.as_null(compute.utf8_trim_whitespace(cells))
+    lower = compute.utf8_lower(trimmed)
+    is_boolean = _mask(compute.is_in(lower, pa.array(sorted(BOOLEANS))))
     for word, number in BOOLEANS.items():
-        words = compute.if_else(compute.equal(words, word), number, words)
+        lower = compute.if_else(compute.equal(lower, word), number, lower)
     point = re.escape(decimal)
-    is_number = compute.match_substring_regex(words, NUMBER.replace("POINT", point))
-    numbers = compute.replace_substring(compute.if_else(is_number, words, None), decimal, ".")
-    odd = compute.filter(column, compute.invert(is_number))
-    commas = compute.sum(compute.match_substring_regex(odd, WITH_COMMA)).as_py() or 0
-    found = NotNumbers(len(odd), odd[0].as_py() if len(odd) else "", commas)
-    return _floats(compute.cast(numbers, pa.float64())), found
+    is_number = compute.match_substring_regex(lower, NUMBER.replace("POINT", point))
+    numbers = compute.replace_substring(compute.if_else(is_number, lower, None), decimal, ".")
+    values = compute.cast(numbers, pa.float64()).take(codes)
+    is_other = _mask(compute.invert(is_number))
+    is_date = _mask(dates(trimmed).is_valid()) & is_other
+    no_date = np.flatnonzero(is_other & ~is_date)
+    found = Words(
+        booleans=int(times[is_boolean].sum()),
+        others=int(times[is_other].sum()),
+        example=cells[int(np.argmax(is_other))].as_py() if is_other.any() else "",
+        with_comma=int(times[_mask(compute.match_substring_regex(cells, WITH_COMMA))].sum()),
+        dates=int(times[is_date].sum()),
+        no_date=cells[int(no_date[0])].as_py() if len(no_date) else None,
+    )
+    return _floats(values), found
 
 
-def typed_as_numbers(columns: Sequence[Any], n_rows: int) -> Numbers:
-    """Convert columns with types, see `is_number`; columns of the same type together.
-
-    Text is never read as a number, even if it looks like one.
-    """
+def typed_as_numbers(columns: Sequence[Any], n_rows: int, missing: MissingMarkers) -> Numbers:
+    """Convert columns with types: numbers, booleans and text; columns of the same type together."""
     pa, compute = arrow(), arrow("compute")
     columns = [decoded(column) for column in columns]
     dtype = matrix_dtype(column.type for column in columns)
     stacked = np.empty((len(columns), n_rows), dtype)
-    not_numbers = {}
+    words = {}
     done = 0
     for kind, group in groupby(columns, key=lambda column: column.type):
         together = list(group)
         if is_string(kind):
             for i, column in enumerate(together, done):
-                stacked[i], found = _cell_by_cell(compute.cast(column, pa.string()), ".")
-                not_numbers[i] = replace(found, stored_as_text=True)
+                found = text_as_numbers([column.cast(pa.string())], n_rows, ".", missing)
+                stacked[i] = found.X[:, 0]
+                if found.words:
+                    words[i] = found.words[0]
         else:
             cells = pa.concat_arrays(together)
             if pa.types.is_boolean(kind):
@@ -149,7 +177,8 @@ def typed_as_numbers(columns: Sequence[Any], n_rows: int) -> Numbers:
             values = _floats(compute.cast(cells, pa.from_numpy_dtype(dtype), safe=False))
             stacked[done : done + len(together)] = values.reshape(len(together), n_rows)
         done += len(together)
-    return Numbers(stacked.T, not_numbers)
+    missing.clear(stacked)
+    return Numbers(stacked.T, words)
 
 
 def matrix_dtype(kinds: Iterable[Any]) -> np.dtype[Any]:
@@ -163,37 +192,6 @@ def _floats(values: Any) -> NDArray[Any]:
     return np.asarray(values.to_numpy(zero_copy_only=False))
 
 
-def decoded(column: Any) -> Any:
-    """Decode dictionaries, run-end encoding and string views."""
-    types, compute = arrow().types, arrow("compute")
-    if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    elif types.is_run_end_encoded(column.type):
-        column = compute.run_end_decode(column)
-    kind = decoded_type(column.type)
-    return column if kind == column.type else compute.cast(column, kind)
-
-
-def decoded_type(kind: Any) -> Any:
-    """Return the Arrow type of the result of `decoded`."""
-    types = arrow().types
-    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
-        kind = kind.value_type
-    return arrow().string() if str(kind) == "string_view" else kind  # as polars writes text
-
-
-def is_number(kind: Any) -> bool:
-    """Tell whether an Arrow type is numeric; booleans are."""
-    types, kind = arrow().types, decoded_type(kind)
-    return bool(
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_boolean(kind)
-        or types.is_decimal(kind)
-    )
-
-
-def is_string(kind: Any) -> bool:
-    """Tell whether an Arrow type is text."""
-    types, kind = arrow().types, decoded_type(kind)
-    return bool(types.is_string(kind) or types.is_large_string(kind))
+def _mask(found: Any) -> NDArray[np.bool_]:
+    """Convert an Arrow array of booleans; nulls become False."""
+    return np.asarray(found.fill_null(False).to_numpy(zero_copy_only=False))

@@ -16,6 +16,7 @@ from puforest.cli.tables import COMPRESSED_EXTENSIONS, EXTENSIONS, Format
 from puforest.cli.tables._columnar import ARROW_FILE, ARROW_STREAM, ArrowSource, ParquetSource
 from puforest.cli.tables._dialect import TextOptions
 from puforest.cli.tables._libsvm import LibsvmSource
+from puforest.cli.tables._missing import MissingMarkers
 from puforest.cli.tables._npz import NpzSource
 from puforest.cli.tables._source import Source
 from puforest.cli.tables._text import TextSource
@@ -30,7 +31,13 @@ UNSUPPORTED = {
 }
 
 
-def open_table(path: Path, *, format: Format | None, text: TextOptions) -> Source:  # noqa: A002
+def open_table(
+    path: Path,
+    *,
+    format: Format | None,  # noqa: A002
+    text: TextOptions,
+    missing: MissingMarkers | None = None,
+) -> Source:
     """Open a table.
 
     Parameters
@@ -41,17 +48,21 @@ def open_table(path: Path, *, format: Format | None, text: TextOptions) -> Sourc
         The format; None infers it from the file name or the content.
     text : TextOptions
         How to read text.
+    missing : MissingMarkers or None
+        Values that mark missing cells; None for the default ones.
     """
     if path != STANDARD_INPUT and not path.exists():
         raise FileNotFoundError(f"{path}: no such file")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory: name a file")
-    if not is_pipe(path):
-        return _open(path, path, format or inferred_format(path, path), text)
-    spooled, path = SpooledPipe(path), display_name(path)
-    source = _open(path, spooled.file, format or inferred_format(path, spooled.file), text)
-    source.spooled = spooled
-    source.kind += f", {spooled.size:,} bytes"
+    if is_pipe(path):
+        spooled, path = SpooledPipe(path), display_name(path)
+        source = _open(path, spooled.file, format or inferred_format(path, spooled.file), text)
+        source.spooled = spooled
+        source.kind += f", {spooled.size:,} bytes"
+    else:
+        source = _open(path, path, format or inferred_format(path, path), text)
+    source.missing = missing or MissingMarkers()
     return source
 
 

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from puforest._named_table import NamedTable
+from puforest._encoded import EncodedTable
+from puforest._schema import FeatureSchema
 from puforest.cli.tables._arrow import arrow, naming
-from puforest.cli.tables._candidates import (
-    DECIMAL_COMMA,
-    CandidateColumns,
-    LeftOut,
-    look_like_identifiers,
-    refuse_gaps,
-)
+from puforest.cli.tables._feature_columns import FeatureColumns, Features
+from puforest.cli.tables._features import NO_NAME, ColumnChoice, LeftOut, refuse_infinite
 from puforest.cli.tables._labels import LabelRule, read_labels
 from puforest.cli.tables._names import duplicates, name_list
-from puforest.cli.tables._source import CELLS, Source, rows_at_a_time
+from puforest.cli.tables._source import Source
 from puforest.io._trees import MOST_FEATURES
 
 # Bytes per feature besides its values: its name, and the data that a forest keeps for it.
 FEATURE = 300
+
+# Message of the warning about categories that identify rows.
+NEARLY_UNIQUE = ".*every row has its own category"
 
 NO_ROWS = "has columns but no rows: training requires labeled and unlabeled rows"
 
@@ -39,36 +37,28 @@ class PUTable:
 
     Attributes
     ----------
-    X : ndarray of shape (n_rows, n_features)
-        Feature matrix.
+    features : Features
+        The features.
     labeled : ndarray of shape (n_rows,)
         1 for labeled positives, 0 for unlabeled rows.
-    names : list of str
-        Feature names.
-    left_out : list of LeftOut
-        Columns that are not used as features.
     rule : LabelRule
         How labels were read.
-    identifiers : list of str
-        Features that look like identifiers.
     """
 
-    X: NDArray[Any] = field(repr=False)
+    features: Features
     labeled: NDArray[np.int64] = field(repr=False)
-    names: list[str]
-    left_out: list[LeftOut]
     rule: LabelRule
-    identifiers: list[str]
 
     @property
     def n_labeled(self) -> int:
         """Number of labeled rows."""
         return int(self.labeled.sum())
 
-    @property
-    def named(self) -> NamedTable:
-        """Feature matrix with feature names."""
-        return NamedTable(self.X, self.names)
+    def encoded(self) -> EncodedTable:
+        """Encode the features as numbers."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", NEARLY_UNIQUE)
+            return FeatureSchema.of_table(self.features.X)[1]
 
 
 def label_column(source: Source, label: str | None) -> str:
@@ -84,12 +74,7 @@ def label_column(source: Source, label: str | None) -> str:
 
 
 def read_pu(
-    source: Source,
-    *,
-    label: str | None,
-    positive: str | None,
-    features: Sequence[str],
-    drop: Sequence[str],
+    source: Source, *, label: str | None, positive: str | None, choice: ColumnChoice
 ) -> PUTable:
     """Read a table; columns that cannot be features are left out.
 
@@ -101,83 +86,60 @@ def read_pu(
         The label column; None uses that of the format.
     positive : str or None
         The value that marks labeled rows; None infers it.
-    features : sequence of str
-        The features; if empty, all columns that can be.
-    drop : sequence of str
-        Columns to leave out.
+    choice : ColumnChoice
+        Columns that the user chose.
     """
     name = label_column(source, label)
+    choice.check(source, name)
     if source.n_rows == 0:
         raise ValueError(f"{source.path} {NO_ROWS}")
-    wanted, left_out = _wanted(source, name, features, drop)
-    unreadable = source.unreadable(wanted)
-    left_out += [LeftOut(column, kind) for column, kind in unreadable.items()]
-    columns = CandidateColumns([column for column in wanted if column not in unreadable])
-    labels = []
+    wanted, without_name = _wanted(source, name, choice)
+    columns = FeatureColumns(source, wanted, choice)
     with naming(source.path):
-        n_rows = rows_at_a_time(len(wanted), 8 * CELLS)  # all batches are kept anyway
-        for batch in source.batches(columns.names, [name], n_rows):
-            columns.add(batch.numbers)
-            labels.append(batch.others.column(0))
+        labels = columns.read(name)
     if not labels:
         raise ValueError(f"{source.path} {NO_ROWS}")
     rule, labeled = read_labels(source, name, arrow().chunked_array(labels), positive)
-    left_out += columns.left_out(source.decimal)
-    if features and left_out:
-        raise ValueError(
-            f"{source.path}: the column {left_out[0].name} cannot be a feature: "
-            f"{left_out[0].reason}" + _about_commas(left_out[:1])
-        )
-    names = columns.features()
-    if not names:
-        reasons = name_list([f"{c.name} ({c.reason})" for c in left_out], 5)
-        raise ValueError(
-            f"{source.path} has no numeric feature columns"
-            + (f"; left out: {reasons}" if left_out else " besides the labels")
-            + _about_commas(left_out)
-        )
-    refuse_gaps(columns.gaps(), len(labeled), str(source.path))
     with naming(source.path):
-        X = columns.matrix()
-    identifiers = [names[i] for i in np.flatnonzero(look_like_identifiers(X))]
-    return PUTable(X, labeled, names, left_out, rule, identifiers)
+        columns.read_words()
+        features = columns.features()
+    features.left_out[:0] = without_name
+    _require_features(source, features, choice)
+    refuse_infinite(features.infinite, len(labeled), str(source.path))
+    return PUTable(features, labeled, rule)
 
 
-def _about_commas(left_out: Sequence[LeftOut]) -> str:
-    return f". {DECIMAL_COMMA}" if any(c.decimal_comma for c in left_out) else ""
-
-
-def _wanted(
-    source: Source, label: str, features: Sequence[str], drop: Sequence[str]
-) -> tuple[list[str], list[LeftOut]]:
-    """Return the columns that may be features, and those left out for having no name."""
-    if label in features or label in drop:
-        raise ValueError(f"{label} is the label column: it cannot be in --features or --drop")
-    unknown = [column for column in drop if column not in source.names]
-    if unknown:
+def _require_features(source: Source, features: Features, choice: ColumnChoice) -> None:
+    """Raise an error if there are no features, or if one that the user chose is left out."""
+    for column in features.left_out:
+        if column.name in choice.required:
+            raise ValueError(
+                f"{source.path}: the column {column.name} cannot be a feature: {column.reason}"
+            )
+    if not features.names:
+        reasons = name_list([f"{c.name} ({c.reason})" for c in features.left_out], 5)
         raise ValueError(
-            f"--drop {unknown[0]}: no such column in {source.path}, which has "
-            f"{name_list(source.names)}"
+            f"{source.path} has no feature columns"
+            + (f"; left out: {reasons}" if features.left_out else " besides the labels")
         )
-    source.require_columns(features, "--features")
+
+
+def _wanted(source: Source, label: str, choice: ColumnChoice) -> tuple[list[str], list[LeftOut]]:
+    """Return the columns that may be features, and those left out for having no name."""
+    features, drop = choice.features, choice.drop
     n_columns = len(features) or len(source.names) - 1
     if n_columns > MOST_FEATURES:
         raise ValueError(
             f"{source.path} has {n_columns:,} columns, but a model has at most "
             f"{MOST_FEATURES:,} features: choose them with --features"
         )
-    if source.n_rows is not None:
-        require_memory(
-            n_columns * (source.n_rows * source.item_size + FEATURE),
-            f"{source.path}: {source.n_rows:,} rows and {n_columns:,} columns of numbers",
-            "use fewer rows, or choose columns with --features",
-        )
+    require_matrix(source, n_columns)
     left = {label, *drop}
     if features:
         wanted = sorted({*features} - left, key=source.names.place)
     else:
         wanted = [column for column in source.names if column not in left]
-    without_name = [LeftOut("(no name)", "probably an index") for column in wanted if not column]
+    without_name = [LeftOut("(no name)", NO_NAME) for c in wanted if not c and c not in choice.keep]
     if without_name:
         wanted = [column for column in wanted if column]
     twice = duplicates(wanted)
@@ -190,6 +152,16 @@ def _wanted(
 
 
 # Memory
+
+
+def require_matrix(source: Source, n_columns: int) -> None:
+    """Raise an error if a matrix of all rows does not fit into memory."""
+    if source.n_rows is not None:
+        require_memory(
+            n_columns * (source.n_rows * source.item_size + FEATURE),
+            f"{source.path}: {source.n_rows:,} rows and {n_columns:,} columns of numbers",
+            "use fewer rows, or choose columns with --features",
+        )
 
 
 def require_memory(size: int, what: str, way_out: str) -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from puforest.cli.tables._arrow import arrow
+from puforest.cli.tables._kinds import ColumnType, decoded
+from puforest.cli.tables._missing import MissingMarkers
 from puforest.cli.tables._names import Names, name_list
-from puforest.cli.tables._numbers import Numbers, decoded
+from puforest.cli.tables._numbers import Numbers
 
 # Default number of values in a batch: 16 MB of float64.
 CELLS = 2**21
@@ -44,6 +46,10 @@ class Source(ABC):
         Whether columns that do not occur are zero, as in LIBSVM files.
     decimal : str or None
         Decimal point of text files.
+    is_matrix : bool
+        Whether the file holds a matrix of numbers, as LIBSVM and NPZ files do.
+    missing : MissingMarkers
+        Values that mark missing cells.
     item_size : int
         Minimum number of bytes of a value in memory.
     progress : float
@@ -59,6 +65,8 @@ class Source(ABC):
     label: str | None = None
     absent_is_zero: bool = False
     decimal: str | None = None
+    is_matrix: bool = False
+    missing: MissingMarkers = MissingMarkers()
     item_size: int = 4
     progress: float = 0.0
     spooled: Any = None
@@ -80,8 +88,8 @@ class Source(ABC):
     def types(self, numbers: Sequence[str], others: Sequence[str]) -> list[Any]:
         """Return the Arrow types of `others` in the batches."""
 
-    def unreadable(self, columns: Sequence[str]) -> dict[str, str]:
-        """Return the columns whose type cannot be read as numbers, with their types."""
+    def column_types(self, columns: Sequence[str]) -> dict[str, ColumnType]:
+        """Return the types of columns that are not numbers; those of text files are unknown."""
         return {}
 
     def line_of(self, name: str, cell: str) -> str:

@@ -227,8 +227,8 @@ class TextSource(Source):
             for part in sliced(block, n_rows):
                 columns = dict(zip(names, part.columns, strict=False))
                 cells = [columns[name] for name in numbers]
-                found = text_as_numbers(cells, part.num_rows, self.decimal)
-                columns |= {name: pa.array(found.X[:, i]) for i, name in numbered}
+                found = text_as_numbers(cells, part.num_rows, self.decimal, self.missing)
+                columns |= {n: pa.array(found.X[:, i], from_pandas=True) for i, n in numbered}
                 yield Batch(found, batch_of([columns[name] for name in others], others))
 
     def types(self, numbers: Sequence[str], others: Sequence[str]) -> list[Any]:

@@ -27,6 +27,27 @@ const short = (value) => {
 const between = (low, high, digits = 3) =>
   known(low) && known(high) ? `${low.toFixed(digits)} to ${high.toFixed(digits)}` : UNKNOWN;
 
+// Days since 1970 as a date, with the time of day if the axis spans a few days only.
+function dateText(days, span) {
+  const date = new Date(Math.round(days * 86400) * 1000);
+  if (!Number.isFinite(date.getTime())) return short(days);
+  const text = date.toISOString().replace("T", " ");
+  return span < 4 ? text.slice(0, 16) : text.split(" ")[0];
+}
+
+// Ticks at the first days of years or months, if that is about the right number, with labels.
+function dateTicks(low, high, about) {
+  const days = (high - low) / Math.max(1, about);
+  const step = [1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200].find((months) => months * 30.5 >= days);
+  if (days < 15 || !step) return ticks(low, high, about).map((v) => [v, dateText(v, high - low)]);
+  const first = new Date(low * 864e5), found = [];
+  for (let m = Math.ceil((12 * first.getUTCFullYear() + first.getUTCMonth()) / step) * step; ; m += step) {
+    const v = Date.UTC(Math.floor(m / 12), m % 12) / 864e5;
+    if (v > high) return found;
+    if (v >= low) found.push([v, dateText(v, Infinity).slice(0, step % 12 ? -3 : -6)]);
+  }
+}
+
 function ticks(low, high, about) {
   const raw = (high - low) / Math.max(1, about);
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -60,7 +81,7 @@ function legendOf(spec) {
   return el("div", { class: "legend" }, ...items);
 }
 
-/* spec: label, x and y ({label, min, max}), series ({name, color, x, y, low, high, dash, dots,
+/* spec: label, x ({label, min, max, integer, date}) and y ({label, min, max}), series ({name, color, x, y, low, high, dash, dots,
    area, edges}), marks ({x or y, name}), shade ([from, to]), moving and pick (functions). */
 function lineChart(parent, spec) {
   const height = spec.height ?? 300;
@@ -73,6 +94,7 @@ function lineChart(parent, spec) {
   const all = (key) => spec.series.flatMap((s) => s[key] ?? []);
   const xs = extent(spec.x, [...all("x"), ...all("edges")]);
   const ys = extent(spec.y, [...all("y"), ...(spec.y.bands ? [...all("low"), ...all("high")] : [])]);
+  const xText = (v) => (spec.x.date ? dateText(v, xs[1] - xs[0]) : short(v));
   let scale = null;
 
   function paint() {
@@ -104,9 +126,10 @@ function lineChart(parent, spec) {
       shapes.push(svg("line", { class: "grid", x1: left, x2: width - right, y1: fy(v), y2: fy(v) }));
       shapes.push(svg("text", { x: left - 7, y: fy(v) + 4, "text-anchor": "end", text: short(v) }));
     }
-    const xTicks = ticks(...xs, (width - left - right) / 60).filter((v) => !spec.x.integer || Number.isInteger(v));
-    for (const v of xTicks) {
-      shapes.push(svg("text", { x: fx(v), y: height - bottom + 17, "text-anchor": "middle", text: short(v) }));
+    const about = (width - left - right) / 60;
+    const xTicks = spec.x.date ? dateTicks(...xs, about) : ticks(...xs, about).filter((v) => !spec.x.integer || Number.isInteger(v)).map((v) => [v, short(v)]);
+    for (const [v, text] of xTicks) {
+      shapes.push(svg("text", { x: fx(v), y: height - bottom + 17, "text-anchor": "middle", text }));
       shapes.push(svg("line", { class: "grid", x1: fx(v), x2: fx(v), y1: top, y2: height - bottom }));
     }
     shapes.push(svg("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
@@ -125,7 +148,7 @@ function lineChart(parent, spec) {
     for (const s of spec.series) {
       let best = 0;
       for (let i = 1; i < s.x.length; i++) if (Math.abs(s.x[i] - value) < Math.abs(s.x[best] - value)) best = i;
-      if (lines.length === 0) lines.push(el("b", { text: `${spec.x.label}: ${short(s.x[best])}` }));
+      if (lines.length === 0) lines.push(el("b", { text: `${spec.x.label}: ${xText(s.x[best])}` }));
       const range = known(s.low?.[best]) ? ` (${between(s.low[best], s.high[best])})` : "";
       lines.push(el("div", { text: spec.y.hidden ? s.name : `${s.name}: ${short(s.y[best])}${range}` }));
     }
@@ -142,7 +165,7 @@ function lineChart(parent, spec) {
 
   paint();
   new ResizeObserver(paint).observe(box);
-  parent.append(numbersOf(spec));
+  parent.append(numbersOf(spec, xText));
   return paint;
 }
 
@@ -200,15 +223,15 @@ function markShapes(mark, fx, fy, width, left, right, top, floor) {
 }
 
 // Table of the values in a chart, for screen readers and copying.
-function numbersOf(spec) {
+function numbersOf(spec, xText) {
   const details = el("details", { class: "numbers" }, el("summary", { text: "Show data" }));
   details.addEventListener("toggle", () => {
     if (details.children.length > 1) return;
     const head = (name) => el("th", { scope: "col", class: "n", text: name });
-    const cell = (value) => el("td", { class: "n", text: short(value) });
+    const cell = (value, key) => el("td", { class: "n", text: key === "x" ? xText(value) : short(value) });
     const tables = spec.series.map((s) => {
       const columns = [["x", spec.x.label], ["y", s.name], ["low", "from"], ["high", "to"]].filter(([key]) => s[key]);
-      const rows = s.x.map((_, i) => el("tr", {}, ...columns.map(([key]) => cell(s[key][i]))));
+      const rows = s.x.map((_, i) => el("tr", {}, ...columns.map(([key]) => cell(s[key][i], key))));
       return el("table", {}, el("thead", {}, el("tr", {}, ...columns.map(([, name]) => head(name)))), el("tbody", {}, ...rows));
     });
     details.append(el("div", { class: "wide" }, ...tables));

@@ -86,7 +86,7 @@ function showChooser({ thresholds: at, rows }, body) {
 
 // Trees
 
-function showTrees({ trees: t }, body) {
+function showTrees({ trees: t, columns }, body) {
   const chooser = el("input", { type: "number", id: "tree-number", min: 1, max: t.trees.length, step: 1, value: 1 });
   const open = el("button", { type: "button", id: "open-tree", text: "Expand two levels" });
   const close = el("button", { type: "button", id: "close-tree", text: "Collapse all" });
@@ -97,27 +97,32 @@ function showTrees({ trees: t }, body) {
     facts, place,
     el("p", { class: "small" },
       t.trees.length < t.n_trees ? `To keep the file small, it contains ${t.trees.length} of ${count(t.n_trees)} trees. ` : "",
-      "Mass is the estimated fraction of the population in a node. Row counts refer to the training rows of the tree."));
+      "Mass is the estimated fraction of the population in a node. Row counts refer to the training rows of the tree.",
+      t.missing.length ? " “missing” is the branch that missing values take." : "",
+      columns.kinds.category > 0 ? " Categories that are unknown, or did not occur at a node, take the same branch as missing values." : ""));
 
+  const hasMissing = new Set(t.missing);
   const brief = (value) => short(Number(value.toPrecision(3)));
   function facet(tree, i, edge) {
     const mix = el("i");
     mix.style.width = `${100 * (tree.posterior[i] ?? 0)}%`;
     const inner = tree.feature[i] >= 0;
-    const question = inner ? `${t.names[tree.feature[i]]} ≤ ${short(tree.threshold[i])}?` : tree.w_p[i] * 2 > tree.w_u[i] ? "predicts positive" : "predicts negative";
+    const question = inner ? `${t.names[tree.feature[i]]} ${tree.split[i]}?` : tree.w_p[i] * 2 > tree.w_u[i] ? "predicts positive" : "predicts negative";
+    const missing = hasMissing.has(tree.feature[i]) ? `missing: ${tree.missing_yes[i] ? "yes" : "no"} · ` : "";
     const cut = inner && tree.left[i] < 0 ? ", children not included" : "";
     return el("span", { class: "node" },
       edge ? el("span", { class: "edge", text: edge }) : null,
       el("span", { class: "mix", role: "img", "aria-label": `${percent(tree.posterior[i])} positive` }, mix),
       el("span", { class: "q", title: question, text: question }),
-      el("span", { class: "facts", text: `${percent(tree.posterior[i])} positive · mass ${brief(tree.w_u[i])}, positive ${brief(tree.w_p[i])} · ${count(tree.labeled[i])} labeled, ${count(tree.unlabeled[i])} unlabeled${cut}` }));
+      el("span", { class: "facts", text: `${missing}${percent(tree.posterior[i])} positive · mass ${brief(tree.w_u[i])}, positive ${brief(tree.w_p[i])} · ${count(tree.labeled[i])} labeled, ${count(tree.unlabeled[i])} unlabeled${cut}` }));
   }
   function node(tree, i, edge) {
     const left = tree.left[i];
     if (left < 0) return el("li", { class: "leaf" }, facet(tree, i, edge));
     const details = el("details", {}, el("summary", {}, facet(tree, i, edge)));
     details.grow = () => {
-      if (details.children.length === 1) details.append(el("ul", {}, node(tree, left, "yes"), node(tree, left + 1, "no")));
+      const [yes, no] = tree.yes_left[i] ? [left, left + 1] : [left + 1, left];
+      if (details.children.length === 1) details.append(el("ul", {}, node(tree, yes, "yes"), node(tree, no, "no")));
     };
     details.addEventListener("toggle", () => { if (details.open) details.grow(); });
     return el("li", {}, details);

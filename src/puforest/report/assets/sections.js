@@ -61,7 +61,34 @@ function leadOf({ rows, thresholds: at, prior }) {
     positives * at.recall[i] > flagged + 0.5 ? " It cannot find more than it flags: these estimates contradict each other by chance or because of a wrong prior." : "");
 }
 
-function showData({ rows, model }, body) {
+const KINDS = { number: "number", category: "category", boolean: "boolean", datetime: "date", duration: "duration" };
+const KIND_NAMES = { number: ["number", "numbers"], category: ["category", "categorical"], boolean: ["boolean", "booleans"], datetime: ["date", "dates"], duration: ["duration", "durations"] };
+
+function columnTable(c, model) {
+  const box = el("div", {}, el("h3", { text: "Columns" }));
+  const kinds = Object.entries(c.kinds).filter(([, n]) => n > 0).map(([kind, n]) => `${count(n)} ${KIND_NAMES[kind][n === 1 && kind !== "category" ? 0 : 1]}`);
+  const missing = known(c.n_missing) ? ` ${c.n_missing ? count(c.n_missing) : "No"} ${c.n_missing === 1 ? "column has" : "columns have"} missing values.` : "";
+  const unknown = c.n_unknown ? ` ${count(c.n_unknown)} ${c.n_unknown === 1 ? "column has" : "columns have"} categories that the model does not know; they count as missing.` : "";
+  box.append(el("p", { text: `${kinds.join(", ")}.${missing}${unknown}` }));
+  if (model.transformers.length) box.append(el("p", { text: `The model is a pipeline: these are the features that its transformers produce (${model.transformers.join(", ")}).` }));
+  const columns = [
+    ["column", "", (x) => x.name, true],
+    ["kind", "", (x) => KINDS[x.kind], true],
+    ["categories", "n", (x) => (known(x.categories) ? count(x.categories) : ""), c.kinds.category > 0],
+    ["missing", "n", (x) => (x.missing ? count(x.missing) : "–"), known(c.n_missing)],
+    ["unknown", "n", (x) => (x.unknown ? count(x.unknown) : "–"), c.n_unknown > 0],
+    ["range or most frequent values", "values", (x) => x.values, known(c.n_missing)],
+  ].filter(([, , , used]) => used);
+  const line = (x) => el("tr", {}, ...columns.map(([, name, text], i) => el(i ? "td" : "th", { scope: i ? null : "row", class: name, title: i ? null : x.name, text: text(x) })));
+  box.append(el("div", { class: "wide tall", tabindex: "0", role: "region", "aria-label": "Columns" }, el("table", { id: "columns" },
+    el("thead", {}, el("tr", {}, ...columns.map(([head, name]) => el("th", { scope: "col", class: name, text: head })))),
+    el("tbody", {}, ...c.columns.map(line)))));
+  const more = c.n_features - c.columns.length;
+  if (more > 0) box.append(el("p", { class: "small", text: `The ${c.columns.length} most important columns; ${count(more)} others are not shown.` }));
+  return box;
+}
+
+function showData({ rows, model, columns }, body) {
   const cards = [];
   if (rows) {
     cards.push(card("Labeled rows", count(rows.labeled), `${percent(rows.labeled / rows.n)} of all`));
@@ -74,12 +101,17 @@ function showData({ rows, model }, body) {
   cards.push(card("Scenario", model.risk === "pn" ? "fully labeled" : model.scenario.replaceAll("-", " "), "", true));
   body.append(el("div", { class: "cards" }, ...cards));
   body.append(el("p", { text: model.risk === "pn" ? "With risk=\"pn\", the other rows are negatives, not unlabeled." : `${capitalized(model.scenario_description)}.` }));
-  if (!rows) return;
-  body.append(el("p", { text: rows.held_out
+  if (rows) body.append(...rowNotes(rows));
+  body.append(columnTable(columns, model));
+}
+
+function rowNotes(rows) {
+  const notes = [el("p", { text: rows.held_out
     ? "The rows of this report are new to the model, which scored them itself."
-    : `The rows of this report were scored by cross-fitting: ${rows.folds} models of the same kind were each fitted to all folds but one and scored that one, so no row is scored by a model fitted to it.` }));
-  if (rows.weighted) body.append(el("p", { text: "Rows are weighted by the given sample weights." }));
-  if (rows.propensity) body.append(el("p", { text: "Labeled rows are weighted by the inverse of the given propensities." }));
+    : `The rows of this report were scored by cross-fitting: ${rows.folds} models of the same kind were each fitted to all folds but one and scored that one, so no row is scored by a model fitted to it.` })];
+  if (rows.weighted) notes.push(el("p", { text: "Rows are weighted by the given sample weights." }));
+  if (rows.propensity) notes.push(el("p", { text: "Labeled rows are weighted by the inverse of the given propensities." }));
+  return notes;
 }
 
 function showPrior({ prior }, body) {
@@ -194,20 +226,35 @@ function showFeatures({ importances: f }, body) {
   if (f.infinite) body.append(el("p", { class: "small", text: `${count(f.infinite)} splits with an infinite risk reduction are not included.` }));
 }
 
+function dependenceBars(curve, top) {
+  const bar = (label, value, name) => {
+    const fill = el("i");
+    fill.style.width = `${(100 * value) / top}%`;
+    return el("div", { class: `bar ${name}` }, el("span", { class: "name", title: label, text: label }), el("div", { class: "track" }, fill), el("span", { class: "n", text: short(value) }));
+  };
+  return el("div", { class: "bars", role: "group", "aria-label": `Mean score by ${curve.name}` },
+    ...curve.labels.map((label, i) => bar(label, curve.y[i], "")),
+    ...curve.missing.map((value) => bar("missing", value, "missing")));
+}
+
 function showDependence({ dependence: d }, body) {
   const grid = el("div", { class: "triple" });
-  const top = Math.min(1, Math.max(...d.curves.flatMap((c) => c.y)) * 1.1 || 1);
+  const top = Math.min(1, Math.max(...d.curves.flatMap((c) => [...c.y, ...c.missing])) * 1.1 || 1);
+  body.append(grid);
   for (const curve of d.curves) {
     const cell = el("div", {}, el("h3", { text: curve.name, title: curve.name }));
     grid.append(cell);
+    if (curve.labels) cell.append(dependenceBars(curve, top));
   }
-  body.append(grid);
-  d.curves.forEach((curve, i) => lineChart(grid.children[i], {
-    label: `Mean score by ${curve.name}`, height: 190, x: { label: "feature value" }, y: { label: "mean score", min: 0, max: top },
+  // Charts adapt to the width of their cells, so all cells must be there.
+  d.curves.forEach((curve, i) => curve.labels || lineChart(grid.children[i], {
+    label: `Mean score by ${curve.name}`, height: 190, y: { label: "mean score", min: 0, max: top },
+    x: { label: { datetime: "date", duration: "days" }[curve.kind] ?? "feature value", date: curve.kind === "datetime" },
     series: [{ name: "mean score", color: "labeled", x: curve.x, y: curve.y, dots: curve.x.length < 8, joined: true }],
+    marks: curve.missing.map((y) => ({ y, name: `missing: ${short(y)}` })),
   }));
-  const left = d.left_out.length ? ` Omitted because they hardly vary: ${d.left_out.join(", ")}.` : "";
-  body.append(el("p", { class: "small", text: `Most important features, averaged over ${count(d.n_rows)} rows.${left}` }));
+  const many = d.curves.some((c) => c.kind === "category" && c.labels.length === d.max_categories) ? ` At most ${d.max_categories} categories of a feature are shown, the most frequent ones.` : "";
+  body.append(el("p", { class: "small", text: `Most important features, averaged over ${count(d.n_rows)} rows.${many}` }));
 }
 
 function showSensitivity({ sensitivity: s, prior }, body) {

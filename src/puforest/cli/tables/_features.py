@@ -1,0 +1,216 @@
+"""Use of columns as features: their kinds, and the reasons to leave some out."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from puforest._text import reads_as_number
+from puforest.cli.tables._arrow import arrow
+from puforest.cli.tables._kinds import BOOLEAN, CATEGORY, DATETIME, is_string
+from puforest.cli.tables._names import cut, name_list
+from puforest.cli.tables._number_columns import MANY_ROWS, NumberColumns
+from puforest.cli.tables._numbers import Words
+from puforest.cli.tables._source import Source
+
+# Categories of a column that a model can tell apart.
+MOST_CATEGORIES = 65_535
+
+DECIMAL_COMMA = "If these are numbers with a decimal comma, use --decimal ,"
+
+CONSTANT = "constant, always "
+EMPTY = "empty"
+IDENTIFIER = "text that differs in every row, probably an identifier"
+NO_NAME = "without a name, probably an index"
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A column that is not used as a feature, and the reason."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """Columns that the user chose.
+
+    Attributes
+    ----------
+    features : sequence of str
+        The features; if empty, all columns that can be.
+    drop : sequence of str
+        Columns to leave out.
+    keep : sequence of str
+        Columns to use even if they look like identifiers or are constant.
+    categorical : sequence of str
+        Columns of numbers that are categories.
+    """
+
+    features: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+
+    @property
+    def required(self) -> set[str]:
+        """Columns that must be used."""
+        return {*self.features, *self.keep, *self.categorical}
+
+    def check(self, source: Source, label: str) -> None:
+        """Raise an error for columns that do not exist or contradict each other."""
+        options = {
+            "--features": self.features,
+            "--keep": self.keep,
+            "--categorical": self.categorical,
+        }
+        for option, names in {**options, "--drop": self.drop}.items():
+            if label in names:
+                raise ValueError(f"{label} is the label column: it cannot be in {option}")
+        for option, names in options.items():
+            source.require_columns(names, option)
+            for name in names:
+                if name in self.drop:
+                    raise ValueError(f"{option} {name} contradicts --drop {name}")
+                if self.features and name not in self.features:
+                    raise ValueError(
+                        f"{option} {name}: the column is not among those of --features: add it"
+                    )
+        unknown = [column for column in self.drop if column not in source.names]
+        if unknown:
+            raise ValueError(
+                f"--drop {unknown[0]}: no such column in {source.path}, which has "
+                f"{name_list(source.names)}"
+            )
+
+
+# Text files
+
+
+def text_kinds(
+    source: Source, columns: NumberColumns, categorical: Iterable[str]
+) -> tuple[dict[str, str], list[str]]:
+    """Return the kinds of columns of a text file that are not numbers, and remarks on them."""
+    kinds, remarks = {}, []
+    for i, words in sorted(columns.words.items()):
+        name, n_numbers = columns.names[i], int(columns.n_present[i])
+        given = n_numbers + words.others
+        if words.others == 0:
+            if words.booleans == given and name not in categorical:
+                kinds[name] = BOOLEAN
+        elif name in categorical:
+            kinds[name] = CATEGORY
+        elif words.dates == given:
+            kinds[name] = DATETIME
+        else:
+            _refuse_mixed(source, name, words, n_numbers)
+            kinds[name] = CATEGORY
+            if n_numbers:
+                remarks.append(
+                    f"the column {name} is read as categories, since only {n_numbers:,} of its "
+                    f"{given:,} values are numbers"
+                )
+    return kinds, remarks
+
+
+def _refuse_mixed(source: Source, name: str, words: Words, n_numbers: int) -> None:
+    """Raise an error if a column holds numbers or dates with a few exceptions."""
+    given = n_numbers + words.others
+    if source.decimal == "." and 2 * words.with_comma > words.others:
+        raise ValueError(
+            f"{source.path}, {source.line_of(name, words.example)}the column {name} holds "
+            f"{cut(words.example)!r}. {DECIMAL_COMMA}; if they are categories, use --categorical "
+            f"{shlex.quote(name)}"
+        )
+    odd, usual, n_usual = words.example, "numbers", n_numbers
+    if 2 * words.dates > given:
+        odd, usual, n_usual = words.no_date or "", "dates", words.dates
+    if 2 * n_usual > given and odd:
+        raise ValueError(
+            f"{source.path}, {source.line_of(name, odd)}the column {name} holds {cut(odd)!r}, but "
+            f"{n_usual:,} of its {given:,} values are {usual}. {ways_out(name, odd)}; or, if the "
+            f"values are categories, use --categorical {shlex.quote(name)}"
+        )
+
+
+def ways_out(name: str, cell: str) -> str:
+    """Say what to do about a cell that is not of the kind of its column."""
+    marker = f"use --missing {shlex.quote(cell.strip())}" if len(cell) < 100 else "use --missing"
+    return (
+        f"If it marks a missing value, {marker}; otherwise correct it, or fit without the column: "
+        f"--drop {shlex.quote(name)}"
+    )
+
+
+# Columns to leave out
+
+
+def why_numbers_left_out(
+    source: Source, columns: NumberColumns, required: set[str]
+) -> dict[int, str]:
+    """Return the reasons to leave out columns of numbers, by position.
+
+    Columns of matrices are features even if they are constant.
+    """
+    is_empty = columns.n_present == 0
+    is_out = is_empty if source.is_matrix else is_empty | columns.is_constant
+    reasons = {}
+    for i in is_out.nonzero()[0].tolist():
+        words = columns.words.get(i)
+        if words is not None and words.others:
+            continue
+        if is_empty[i]:
+            reasons[i] = EMPTY
+        elif columns.names[i] not in required:
+            reasons[i] = f"{CONSTANT}{columns.first(i):g}"
+    return reasons
+
+
+def why_values_left_out(kind: str, values: Any, *, is_required: bool) -> str | None:
+    """Return the reason to leave out categories or dates, None if there is none."""
+    is_category = kind == CATEGORY
+    n_present = len(values) - values.null_count
+    distinct = values.dictionary if is_category else arrow("compute").unique(values.drop_null())
+    if n_present == 0:
+        return EMPTY
+    if len(distinct) > MOST_CATEGORIES and is_category:
+        many = f"text with {len(distinct):,} different values, more than {MOST_CATEGORIES:,}"
+        differs = len(distinct) == n_present
+        return IDENTIFIER if differs and not is_required else many
+    if is_required:
+        return None
+    if len(distinct) == 1 and n_present == len(values):
+        return f"{CONSTANT}{cut(str(distinct[0]))}"
+    is_text = is_category and is_string(distinct.type)
+    return IDENTIFIER if is_text and n_present == len(distinct) >= MANY_ROWS else None
+
+
+def remark_on_categories(name: str, values: Any) -> str | None:
+    """Return a remark on categories that are probably not, None if there is none."""
+    labels, n_present = values.dictionary, len(values) - values.null_count
+    if not is_string(labels.type):
+        return None
+    if all(map(reads_as_number, labels.to_pylist())):
+        return (
+            f"the column {name} holds numbers stored as text, and is read as categories: store "
+            "them as numbers if they are not codes"
+        )
+    if n_present >= MANY_ROWS and 2 * len(labels) > n_present:
+        return (
+            f"the column {name} has {len(labels):,} different values in {n_present:,} rows. If it "
+            f"is an identifier or free text, leave it out: --drop {shlex.quote(name)}"
+        )
+    return None
+
+
+def refuse_infinite(infinite: dict[str, int], n_rows: int, where: str) -> None:
+    """Raise an error that names the columns with infinite values, if any."""
+    if infinite:
+        counts = name_list([f"{cut(name)} ({count:,})" for name, count in infinite.items()])
+        raise ValueError(
+            f"{where}: infinite values in {counts}; in parentheses, how many of {n_rows:,} rows. "
+            "Correct them, or read them as missing: --missing inf --missing=-inf"
+        )

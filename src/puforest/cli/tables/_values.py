@@ -1,0 +1,175 @@
+"""Columns whose values are not plain numbers: categories, dates and durations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from puforest._text import reads_as_number
+from puforest.cli.tables._arrow import arrow
+from puforest.cli.tables._dates import dates
+from puforest.cli.tables._kinds import CATEGORY, DATETIME, decoded, is_string
+from puforest.cli.tables._labels import as_text
+from puforest.cli.tables._missing import MissingMarkers
+from puforest.cli.tables._names import cut
+
+
+class ValueColumn:
+    """A feature that is not a plain number, collected batch by batch.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of the column: category, datetime or duration.
+    missing : MissingMarkers
+        Values that mark missing cells.
+    from_text : bool
+        Whether the cells come from a text file, in which spaces around values are ignored.
+    """
+
+    def __init__(self, kind: str, missing: MissingMarkers, *, from_text: bool) -> None:
+        self.kind = kind
+        self._missing = missing
+        self._from_text = from_text
+        self._parts: list[Any] = []
+
+    def add(self, column: Any) -> None:
+        """Add the cells of a batch."""
+        column = decoded(column)
+        if self.kind == CATEGORY:
+            column = categories(column, self._missing, trim=self._from_text)
+        elif self.kind == DATETIME and is_string(column.type):
+            column = text_as_dates(column)
+        self._parts.append(column)
+
+    def values(self) -> Any:
+        """Return all cells as one Arrow array."""
+        whole = arrow().chunked_array(self._parts)
+        return whole.unify_dictionaries().combine_chunks()
+
+
+def categories(column: Any, missing: MissingMarkers, *, trim: bool) -> Any:
+    """Encode a column of text or numbers as a dictionary of the values that occur."""
+    pa, compute = arrow(), arrow("compute")
+    if pa.types.is_large_string(column.type):
+        column = column.cast(pa.string())
+    elif not is_string(column.type) and not pa.types.is_integer(column.type):
+        column = column.cast(pa.string() if pa.types.is_boolean(column.type) else pa.float64())
+    coded = compute.dictionary_encode(column)
+    values = coded.dictionary
+    if is_string(values.type):
+        trimmed = compute.utf8_trim_whitespace(values)
+        values = compute.if_else(missing.among(trimmed), None, trimmed if trim else values)
+    else:
+        numbers = np.asarray(values.to_numpy(zero_copy_only=False), np.float64)
+        is_missing = np.isnan(numbers) | np.isin(numbers, [*missing.numbers])
+        values = compute.if_else(pa.array(is_missing), None, values)
+    distinct = compute.dictionary_encode(values)
+    codes = distinct.indices.take(coded.indices)
+    return pa.DictionaryArray.from_arrays(codes, distinct.dictionary)
+
+
+def number_codes(numbers: Any) -> Any:
+    """Encode an array of floats as a dictionary of numbers, integers if all of them are."""
+    pa, compute = arrow(), arrow("compute")
+    present = numbers[~np.isnan(numbers)]
+    column = pa.array(numbers, from_pandas=True)
+    if (present == np.rint(present)).all() and (np.abs(present) < 2**53).all():
+        column = column.cast(pa.int64())
+    return compute.dictionary_encode(column)
+
+
+def booleans(numbers: Any) -> Any:
+    """Convert an array of the floats 0, 1 and nan to booleans."""
+    return arrow().array(numbers == 1, mask=np.isnan(numbers))
+
+
+def text_as_dates(column: Any) -> Any:
+    """Convert dates in text by way of the distinct cells; null for text that is no date."""
+    pa, compute = arrow(), arrow("compute")
+    coded = compute.dictionary_encode(column.cast(pa.string()))
+    return dates(compute.utf8_trim_whitespace(coded.dictionary)).take(coded.indices)
+
+
+class Matched(NamedTuple):
+    """Categories of a model in a column.
+
+    Attributes
+    ----------
+    column : pyarrow.DictionaryArray
+        The categories; null for missing and unknown cells.
+    n_missing, n_unknown : int
+        Number of missing and of unknown cells.
+    example : object
+        The first unknown value.
+    """
+
+    column: Any
+    n_missing: int
+    n_unknown: int
+    example: Any
+
+
+class KnownCategories:
+    """Categories of a model, to be found in columns of text or numbers.
+
+    A value that is a category of the model is never missing, even if it is one of the words that
+    mark missing values.
+
+    Parameters
+    ----------
+    labels : sequence of str, int or float
+        Categories of the model.
+    missing : MissingMarkers
+        Values that mark missing cells.
+    decimal : str
+        Decimal point of numbers in text.
+    """
+
+    def __init__(self, labels: Sequence[Any], missing: MissingMarkers, decimal: str) -> None:
+        self._labels = arrow().array(labels, None if labels else arrow().string())
+        self._codes = {label: code for code, label in enumerate(labels)}
+        self._is_text = is_string(self._labels.type)
+        self._missing = missing
+        self._decimal = decimal
+
+    def match(self, column: Any) -> Matched:
+        """Find the category of each cell."""
+        pa = arrow()
+        coded = arrow("compute").dictionary_encode(decoded(column))
+        values = coded.dictionary.to_pylist()
+        found = [self._code(value) for value in values]
+        unmatched = [i for i, code in enumerate(found) if code is None]
+        unknown = [i for i in unmatched if not self._is_missing(values[i])]
+        times = np.bincount(coded.indices.drop_null().to_numpy(), minlength=len(values))
+        codes = pa.array(found, pa.int32()).take(coded.indices)
+        n_unknown = int(times[unknown].sum())
+        return Matched(
+            column=pa.DictionaryArray.from_arrays(codes, self._labels),
+            n_missing=codes.null_count - n_unknown,
+            n_unknown=n_unknown,
+            example=_trimmed(values[unknown[0]]) if unknown else None,
+        )
+
+    def _code(self, value: Any) -> int | None:
+        if not self._is_text:
+            return self._codes.get(self._number(value) if isinstance(value, str) else value)
+        if not isinstance(value, str):
+            return self._codes.get(as_text(value))
+        return self._codes.get(value, self._codes.get(value.strip()))
+
+    def _number(self, text: str) -> float | None:
+        text = text.strip().replace(self._decimal, ".")
+        return float(text) if reads_as_number(text) else None
+
+    def _is_missing(self, value: Any) -> bool:
+        if isinstance(value, str):
+            return value.strip() in self._missing.words
+        return math.isnan(value) or value in self._missing.numbers
+
+
+def _trimmed(value: Any) -> Any:
+    return cut(value.strip()) if isinstance(value, str) else value
