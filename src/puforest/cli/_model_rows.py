@@ -15,8 +15,7 @@ from puforest._kinds import ColumnKind
 from puforest._named_table import NamedTable
 from puforest.cli._model_columns import Columns
 from puforest.cli.tables._arrow import arrow
-from puforest.cli.tables._feature_columns import Features
-from puforest.cli.tables._features import DECIMAL_COMMA, refuse_infinite, ways_out
+from puforest.cli.tables._features import DECIMAL_COMMA, Features, refuse_infinite, ways_out
 from puforest.cli.tables._kinds import (
     BOOLEAN,
     CATEGORY,

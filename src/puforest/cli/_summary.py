@@ -9,7 +9,7 @@ from typing import Any
 from puforest.cli._console import Console
 from puforest.cli._options import plural
 from puforest.cli._scoring import MOST_LISTED, listed_cells
-from puforest.cli.tables._feature_columns import Features
+from puforest.cli.tables._features import Features
 from puforest.cli.tables._kinds import BOOLEAN, CATEGORY, DATETIME, DURATION, NUMBER
 from puforest.cli.tables._names import name_list
 from puforest.cli.tables._pu_table import PUTable

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from puforest._encoded import EncodedTable
-    from puforest.cli.tables._feature_columns import Features
+    from puforest.cli.tables._features import Features
     from puforest.cli.tables._pu_table import PUTable
 
 # The losses of `puforest.risk`, which imports NumPy.

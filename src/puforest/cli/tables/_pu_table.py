@@ -15,11 +15,19 @@ from numpy.typing import NDArray
 from puforest._encoded import EncodedTable
 from puforest._schema import FeatureSchema
 from puforest.cli.tables._arrow import arrow, naming
-from puforest.cli.tables._feature_columns import FeatureColumns, Features
-from puforest.cli.tables._features import NO_NAME, ColumnChoice, LeftOut, refuse_infinite
+from puforest.cli.tables._feature_columns import FeatureColumns
+from puforest.cli.tables._features import (
+    NO_NAME,
+    ColumnChoice,
+    Features,
+    LeftOut,
+    refuse_infinite,
+)
 from puforest.cli.tables._labels import LabelRule, read_labels
+from puforest.cli.tables._libsvm import LibsvmSource
 from puforest.cli.tables._names import duplicates, name_list
 from puforest.cli.tables._source import Source
+from puforest.cli.tables._sparse_columns import SparseColumns
 from puforest.io._trees import MOST_FEATURES
 
 # Bytes per feature besides its values: its name, and the data that a forest keeps for it.
@@ -94,19 +102,28 @@ def read_pu(
     if source.n_rows == 0:
         raise ValueError(f"{source.path} {NO_ROWS}")
     wanted, without_name = _wanted(source, name, choice)
-    columns = FeatureColumns(source, wanted, choice)
     with naming(source.path):
+        columns = _columns(source, name, wanted, choice)
         labels = columns.read(name)
     if not labels:
         raise ValueError(f"{source.path} {NO_ROWS}")
     rule, labeled = read_labels(source, name, arrow().chunked_array(labels), positive)
     with naming(source.path):
-        columns.read_words()
         features = columns.features()
     features.left_out[:0] = without_name
     _require_features(source, features, choice)
     refuse_infinite(features.infinite, len(labeled), str(source.path))
     return PUTable(features, labeled, rule)
+
+
+def _columns(
+    source: Source, label: str, wanted: list[str], choice: ColumnChoice
+) -> FeatureColumns | SparseColumns:
+    """Return a reader of the features, a sparse one if zeros need not be looked at."""
+    is_simple = label == source.label and not choice.categorical
+    if isinstance(source, LibsvmSource) and is_simple and 0 not in source.missing.numbers:
+        return SparseColumns(source, wanted)
+    return FeatureColumns(source, wanted, choice)
 
 
 def _require_features(source: Source, features: Features, choice: ColumnChoice) -> None:
