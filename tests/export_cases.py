@@ -8,7 +8,7 @@ from puforest import (
     PUExtraTreesClassifier,
     PURandomForestClassifier,
 )
-from puforest._model import NODE_FIELDS, Forest
+from puforest._model import NODE_FIELDS, Forest, with_missing_sides
 
 # Scales of the columns, so that thresholds have all magnitudes.
 SCALES = np.array([1.0, 1e-3, 1e300, 1e-310, 1e38, 1e-40])
@@ -91,7 +91,9 @@ def with_trees(model, *trees):
     names = ("feature", "threshold", "left", "w_p", "w_u")
     counted = {"n_labeled": 1, "n_unlabeled": 1}
     nodes = [[dict(zip(names, node, strict=True)) | counted for node in tree] for tree in trees]
-    model._forest = forest_of(nodes, model.n_features_in_)
+    forest = forest_of(nodes, model.n_features_in_)
+    arrays = with_missing_sides(forest._arrays())
+    model._forest = Forest(n_features=forest.n_features, **arrays)
     return model
 
 

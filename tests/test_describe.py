@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from messy_table import messy_table
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -92,6 +93,22 @@ def test_where_the_prior_comes_from(table):
     assert line(supervised, "prior") == f"{supervised.prior_:.4g}, from the classes"
     assert " positive and " in line(supervised, "training data")
     assert "scenario" not in supervised.describe()
+
+
+def test_kinds_of_columns_and_constraints():
+    X, labeled = messy_table()
+    model = PUExtraTreesClassifier(0.4, n_estimators=3, monotonic_cst={"age": 1, "member": -1})
+    model.fit(X, labeled)
+    kinds = "1 number, 2 categorical, 1 boolean, 1 date, 1 duration"
+    assert line(model, "column kinds") == kinds
+    assert line(model, "categories") == "color (3), city (30)"
+    assert line(model, "monotone in") == "age increasing, member decreasing"
+    many = pd.DataFrame({f"c{i}": X["city"] for i in range(14)})
+    wide = line(PUDecisionTreeClassifier(0.4).fit(many, labeled), "categories")
+    assert wide.endswith("c9 (30), and 4 more")
+    plain = PUDecisionTreeClassifier(0.4).fit(X[["age"]], labeled).describe()
+    assert "column kinds" not in plain
+    assert "monotone" not in plain
 
 
 def what_next(model):

@@ -4,11 +4,12 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 
-import numpy as np
 import pytest
 from export_cases import data, fitted
+from numpy.testing import assert_array_equal
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -18,7 +19,18 @@ from puforest import PUExtraTreeClassifier, PUExtraTreesClassifier, export
 from puforest.calibration import PUCalibratedClassifier
 from puforest.export import dot_lines, text_lines, to_dot, to_onnx, to_text
 
-FUNCTIONS = [getattr(export, name) for name in export.__all__]
+OF_A_TABLE = ("shap_explanation", "to_matrix")
+
+
+def of_the_model(name):
+    """Return a function of the model only, with the same name."""
+    function = getattr(export, name)
+    if name not in OF_A_TABLE:
+        return function
+    return wraps(function)(lambda model: function(model, data()[0]))
+
+
+FUNCTIONS = [of_the_model(name) for name in export.__all__]
 OF_ONE_TREE = (to_text, to_dot, text_lines, dot_lines)
 EACH = pytest.mark.parametrize("function", FUNCTIONS, ids=export.__all__)
 
@@ -52,7 +64,7 @@ def test_only_onnx_exports_calibration():
         to_onnx(model)
     model.fit(X, labeled)
     for function in FUNCTIONS:
-        if function is not to_onnx:
+        if function.__name__ not in ("to_onnx", "to_matrix"):
             with pytest.raises(TypeError, match=r"got PUCalibratedClassifier: pass its estimator_"):
                 function(model)
     other = RandomForestClassifier(n_estimators=2, random_state=0).fit(abs(X) > 1, labeled)
@@ -67,6 +79,8 @@ def test_invalid_voting_is_rejected(function):
     model.voting = "loud"
     if function in OF_ONE_TREE:
         assert "posterior" in "".join(function(model))
+    elif function.__name__ == "to_matrix":
+        assert_array_equal(function(model), data()[0])
     else:
         with pytest.raises(ValueError, match="voting must be one of"):
             function(model)
@@ -99,13 +113,16 @@ def test_optional_packages_are_imported_lazily():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("name", ["onnx", "treelite"])
-def test_missing_packages_are_reported(name, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [("onnx", "to_onnx"), ("treelite", "to_treelite"), ("shap", "shap_explanation")],
+)
+def test_missing_packages_are_reported(name, function, monkeypatch):
     for module in [name, *(m for m in sys.modules if m.startswith(f"{name}."))]:
         monkeypatch.setitem(sys.modules, module, None)
-    message = rf"to_{name} requires {name}: install it with pip install 'puforest\[export\]'"
+    message = rf"{function} requires {name}: install it with pip install 'puforest\[export\]'"
     with pytest.raises(ImportError, match=message):
-        getattr(export, f"to_{name}")(fitted("extra-tree"))
+        of_the_model(function)(fitted("extra-tree"))
 
 
 def test_examples_in_the_docs_run(capsys, tmp_path, monkeypatch):
@@ -117,5 +134,5 @@ def test_examples_in_the_docs_run(capsys, tmp_path, monkeypatch):
     printed = capsys.readouterr().out
     assert printed[printed.index("PURandomForestClassifier") :] in page
     X, forest = names["X"], names["forest"]
-    np.testing.assert_array_equal(names["label"], forest.predict(X))
+    assert_array_equal(names["label"], forest.predict(X))
     assert (tmp_path / "tree.dot").read_text().startswith("digraph")

@@ -151,10 +151,10 @@ def test_other_safetensors_files_are_rejected(folder):
 
 def test_a_newer_format_asks_to_update(tree, folder):
     def newer(header, arrays):
-        header["format_version"] = 2
+        header["format_version"] = 3
 
     message = (
-        "format version 2, and this version of puforest reads versions up to 1: upgrade puforest"
+        "format version 3, and this version of puforest reads versions up to 2: upgrade puforest"
     )
     assert_rejected_after(newer, tree, message, folder)
 
@@ -337,7 +337,7 @@ def one_more_leaf(header, arrays):
         (set_items("left", inner, 2**31 - 1), "children are outside their tree"),
         (two_parents, "a node has no parent, and another one has two"),
         (set_items("threshold", inner, np.nan), "a threshold is not finite"),
-        (set_items("threshold", inner, np.inf), "a threshold is not finite"),
+        (set_items("threshold", inner, -np.inf), "a threshold is not finite"),
         (set_items("threshold", leaf, 1.0), "threshold of a leaf is not 0"),
         (set_items("w_p", leaf, np.nan), "w_p is negative or not a number"),
         (set_items("w_p", leaf, -1e-9), "w_p is negative"),

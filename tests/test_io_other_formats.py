@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pytest
 import skops.io
+from mixed_forests import SCHEMA, mixed_model, mixed_rows, walked
 from numpy.testing import assert_array_equal
 from saved_models import ESTIMATORS, assert_same, small, through_file
 
@@ -34,6 +35,26 @@ def test_pickle(estimator, blobs):
     assert_same(model, pickle.loads(pickle.dumps(model)), X)
 
 
+def copies(model, folder):
+    """Save and load a model in all formats."""
+    yield pickle.loads(pickle.dumps(model))
+    joblib.dump(model, folder / "model.joblib")
+    yield joblib.load(folder / "model.joblib")
+    yield joblib.load(folder / "model.joblib", mmap_mode="r")
+    yield skops.io.loads(skops.io.dumps(model), trusted=trusted_types())
+
+
+@pytest.mark.parametrize("kind", ["extra-trees", "decision-tree"])
+def test_models_with_categories(kind, tmp_path):
+    model = mixed_model(kind)
+    X = mixed_rows(20)
+    for loaded in copies(model, tmp_path):
+        assert loaded._record.schema == SCHEMA
+        for name, array in model._forest._arrays().items():
+            assert_array_equal(getattr(loaded._forest, name), array)
+        assert_array_equal(walked(loaded, X), walked(model, X))
+
+
 def skops_models(X, labeled):
     for estimator in ESTIMATORS:
         yield small(estimator, prior=None, risk="pn").fit(X, labeled)
@@ -53,4 +74,5 @@ def test_trusted_types_are_those_that_skops_asks_for(blobs):
         asked |= set(skops.io.get_untrusted_types(data=content))
         loaded = skops.io.loads(content, trusted=trusted_types())
         assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    asked |= set(skops.io.get_untrusted_types(data=skops.io.dumps(mixed_model())))
     assert asked == set(trusted_types())

@@ -3,7 +3,10 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
+from messy_table import COLORS, messy_table
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
 
 from puforest import PUExtraTreesClassifier
 from puforest.inspection import (
@@ -82,3 +85,88 @@ def test_plot_feature_selection(plt, blobs):
         plot_feature_selection(*curves, labels=["one"])
     with pytest.raises(ValueError, match="at least one"):
         plot_feature_selection()
+
+
+@pytest.fixture(scope="module")
+def tables():
+    table, labeled = messy_table()
+    model = PUExtraTreesClassifier(0.4, scenario=ONE, n_estimators=5, random_state=0)
+    return model.fit(table, labeled), table
+
+
+def tick_labels(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def test_plot_categories_as_bars(plt, tables):
+    model, table = tables
+    curve = partial_dependence(model, table, "color", kind="both")
+    ax = plot_partial_dependence(curve, max_lines=3)
+    assert_allclose([bar.get_width() for bar in ax.patches], curve.average)
+    assert tick_labels(ax.yaxis) == [*COLORS, "missing"]
+    assert len(ax.lines) == 3
+    member = plot_partial_dependence(partial_dependence(model, table, "member"))
+    assert tick_labels(member.yaxis) == ["False", "True"]
+
+
+def test_plot_missing_values_dates_and_durations(plt, tables):
+    model, table = tables
+    age = partial_dependence(model, table, "age")
+    ax = plot_partial_dependence(age)
+    assert_array_equal(ax.lines[0].get_ydata(), age.average[:-1])
+    assert_array_equal(ax.lines[1].get_ydata(), age.average[[-1, -1]])
+    assert ax.get_legend().get_texts()[0].get_text() == "missing"
+    since = plot_partial_dependence(partial_dependence(model, table, "since"))
+    since.figure.canvas.draw()
+    assert any("2020" in label or "2021" in label for label in tick_labels(since.xaxis))
+    wait = partial_dependence(model, table, "wait")
+    ax = plot_partial_dependence(wait)
+    assert ax.get_xlabel() == "wait (days)"
+    assert_allclose(ax.lines[0].get_xdata(), wait.grid[0] / np.timedelta64(1, "D"))
+
+
+def test_plot_two_features_of_a_table(plt, tables):
+    model, table = tables
+    plane = partial_dependence(model, table, ("color", "age"), grid_resolution=4)
+    ax = plot_partial_dependence(plane)
+    assert_array_equal(ax.images[0].get_array(), plane.average.T)
+    assert tick_labels(ax.xaxis) == [*COLORS, "missing"]
+    assert tick_labels(ax.yaxis)[-1] == "missing"
+    dates = plot_partial_dependence(
+        partial_dependence(model, table, ("since", "age"), grid_resolution=4)
+    )
+    assert dates.get_ylabel() == "age"
+    assert not dates.images
+
+
+def test_long_labels_are_shortened(plt, tables):
+    model, table = tables
+    long = table.rename(columns={"color": "$ color " + "x" * 50})
+    labels = np.array(["a very long name of a category, $1 or more", "b"])[np.arange(400) % 2]
+    long["city"] = labels
+    model = PUExtraTreesClassifier(0.4, n_estimators=2, random_state=0).fit(
+        long, np.arange(400) % 3 == 0
+    )
+    ax = plot_partial_dependence(partial_dependence(model, long, "city"))
+    assert tick_labels(ax.yaxis)[0] == "a very long name of a category,…"
+    ax.figure.canvas.draw()
+    importance = plot_importances(model)
+    assert r"\$ color xxxxxxxxxxxxxxxxxxxxxxx…" in tick_labels(importance.yaxis)
+    importance.figure.canvas.draw()
+
+
+def test_plots_of_pipelines(plt, blobs):
+    X, labeled, _ = blobs
+    model = make_pipeline(PCA(4), PUExtraTreesClassifier(0.4, n_estimators=3)).fit(X, labeled)
+    assert tick_labels(plot_importances(model).yaxis)[0].startswith("pca")
+    ax = plot_importance_map(model, (2, 2))
+    assert_allclose(ax.images[0].get_array().ravel(), model[-1].feature_importances_)
+
+
+def test_many_categories_get_a_taller_figure(plt, tables):
+    model, table = tables
+    heights = [
+        plot_partial_dependence(partial_dependence(model, table, name)).figure.get_figheight()
+        for name in ("color", "city")
+    ]
+    assert heights == pytest.approx([4, 1 + 30 * 0.22])

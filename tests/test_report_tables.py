@@ -5,9 +5,11 @@ import pandas as pd
 import pytest
 from messy_table import COLORS, LIBRARIES, ONE, in_library, messy_table
 from numpy.testing import assert_allclose
+from two_clouds import draw, forest
 
 from puforest import PURandomForestClassifier
 from puforest._conditions import condition
+from puforest._named_table import NamedTable
 from puforest.inspection import partial_dependence
 from puforest.report import _columns
 
@@ -133,6 +135,14 @@ def test_tables_of_any_library_are_cross_fitted(fitted, written, library):
     expected = written(model, table, labeled, cv=2)
     for name in ("quality", "columns", "dependence", "sensitivity"):
         assert found[name] == expected[name]
+
+
+def test_named_arrays_are_cross_fitted(written):
+    X, labeled, _ = draw(200, "case-control")
+    model = forest(n_estimators=3).fit(NamedTable(X, ["a", "b", "c"]), labeled)
+    found = written(model, NamedTable(X, ["a", "b", "c"]), labeled, cv=2)
+    expected = written(model, pd.DataFrame(X, columns=["a", "b", "c"]), labeled, cv=2)
+    assert found["quality"] == expected["quality"]
 
 
 def test_constraints_by_name_hold_in_each_fold(fitted, written):

@@ -20,8 +20,9 @@ constexpr std::size_t kAhead = 16;  // walks whose values of X are prefetched to
 // interrupted: a few milliseconds.
 constexpr std::size_t kSmallWork = 400'000;
 
-// Rows are searched for missing values, to walk faster if there are none, only if they have at most
-// this many values per step down a tree.
+// Rows are searched for missing values, so that those without any are walked faster, if they have
+// at most this many values per step. The search takes 12 instructions per 64 bytes (0.7% of the
+// prediction by 100 trees on 784 floats), and a step that checks for missing values takes 6 more.
 constexpr std::size_t kSearchedPerStep = 4;
 
 void require(bool holds, const char* what) {
@@ -261,7 +262,8 @@ void Predictor<Real>::walk(Splits splits, Walks& walks, const StopFlag& stop) co
 
 // A walk down a tree waits for memory at every step. Therefore many walks are interleaved, one step
 // each in turn; each prefetches its next node a whole turn before it needs it, and its next value
-// of X a few walks before. Walks that reach a leaf drop out.
+// of X a few walks before. Walks that reach a leaf drop out. Inlined beside its other instances,
+// the loop would run out of registers (6% more instructions).
 template <class Real>
 template <typename Predictor<Real>::Splits kSplits, class Word>
 [[gnu::noinline]] void Predictor<Real>::walk_nodes(Walks& walks, const StopFlag& stop) const {

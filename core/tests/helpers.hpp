@@ -38,6 +38,30 @@ struct Data {
     }
 };
 
+// The values of a matrix that are not 0, by rows.
+template <class Real>
+struct Sparse {
+    std::vector<Real> data;
+    std::vector<std::int32_t> column;
+    std::vector<std::int64_t> begin{0};
+    std::size_t cols;
+
+    explicit Sparse(const Matrix<Real>& x) : cols(x.cols) {
+        for (std::size_t i = 0; i < x.rows; ++i) {
+            for (std::size_t j = 0; j < x.cols; ++j) {
+                if (x.at(i, j) == 0) continue;
+                data.push_back(x.at(i, j));
+                column.push_back(static_cast<std::int32_t>(j));
+            }
+            begin.push_back(static_cast<std::int64_t>(data.size()));
+        }
+    }
+
+    SparseMatrix<Real> matrix() const {
+        return {data.data(), column.data(), begin.data(), begin.size() - 1, cols};
+    }
+};
+
 struct Shape {
     std::uint32_t n_labeled = 40;
     std::uint32_t n_unlabeled = 80;
@@ -121,12 +145,23 @@ inline std::size_t leaf_count(const Tree& tree) {
 }
 
 // A naive implementation of Predictor.
+inline bool goes_left(const Tree& tree, NodeId i, double value) {
+    const bool missing_left = tree.missing_left[i] == 1;
+    if (tree.n_categories[i] == 0) {
+        return std::isnan(value) ? missing_left : value <= tree.threshold[i];
+    }
+    const auto counts = tree.n_categories.begin();
+    const auto begin = tree.categories.begin() + std::accumulate(counts, counts + i, 0);
+    const bool listed = std::find(begin, begin + counts[i], value) != begin + counts[i];
+    return listed != missing_left;
+}
+
 template <class Real>
 NodeId walk(const Tree& tree, const Matrix<Real>& x, std::size_t row) {
     NodeId i = 0;
     while (tree.feature[i] != kLeaf) {
         const double value = x.at(row, static_cast<std::size_t>(tree.feature[i]));
-        i = value <= tree.threshold[i] ? tree.left[i] : tree.left[i] + 1;
+        i = goes_left(tree, i, value) ? tree.left[i] : tree.left[i] + 1;
     }
     return i;
 }
@@ -134,6 +169,7 @@ NodeId walk(const Tree& tree, const Matrix<Real>& x, std::size_t row) {
 // The arrays of a fitted forest; the value of a node is its posterior.
 struct Forest : NodeVectors {
     std::vector<std::int64_t> offset{0};
+    std::vector<CategoryId> categories;
     std::vector<double> value;
 
     explicit Forest(std::span<const Tree> trees) {
@@ -141,6 +177,7 @@ struct Forest : NodeVectors {
             for_each_node_field([&](const auto&, auto get) {
                 get(*this).insert(get(*this).end(), get(tree).begin(), get(tree).end());
             });
+            categories.insert(categories.end(), tree.categories.begin(), tree.categories.end());
             for (NodeId i = 0; i < tree.size(); ++i) value.push_back(posterior(tree, i));
             offset.push_back(static_cast<std::int64_t>(feature.size()));
         }
@@ -152,7 +189,7 @@ struct Forest : NodeVectors {
 
     template <class Real = double>
     Predictor<Real> predictor(std::uint32_t n_features) const {
-        ForestArrays arrays{{}, offset, value};
+        ForestArrays arrays{{}, offset, categories, value};
         for_each_node_field([&](const auto&, auto get) { get(arrays) = get(*this); });
         return Predictor<Real>(arrays, n_features);
     }

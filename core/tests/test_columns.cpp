@@ -36,7 +36,7 @@ std::vector<Row> first_rows(std::size_t n) {
 template <class Real>
 Columns encode_one(const std::vector<Real>& values) {
     const std::size_t n = values.size();
-    return encode(Matrix<Real>{values.data(), n, 1, 1, 1}, first_rows(n), 1, 1, Poll{});
+    return encode(Matrix<Real>{values.data(), n, 1, 1, 1}, {first_rows(n), 1}, {}, 1, Poll{});
 }
 
 // By definition, a code is the rank of its value, and value(code) inverts it.
@@ -205,7 +205,7 @@ void layout_does_not_matter() {
     shuffle(std::span(order), rng);
     order.resize(kRows - 90);
 
-    const Columns expected = encode(x, order, 5, 1, Poll{});
+    const Columns expected = encode(x, {order, 5}, {}, 1, Poll{});
     CHECK(expected.column.size() == kCols && expected.n_labeled == 5);
     CHECK(expected.n_rows == order.size());
     for (std::size_t j = 0; j < kCols; ++j) {
@@ -225,10 +225,10 @@ void layout_does_not_matter() {
           Layout{-kC, 1, (kR - 1) * kC}, Layout{kC, -1, kC - 1}, Layout{-1, -kR, kR * kC - 1}}) {
         const auto moved = lay_out(x, l.row_stride, l.col_stride, l.start, 4 * kRows * kCols);
         const Matrix<Real> view{moved.data() + l.start, kRows, kCols, l.row_stride, l.col_stride};
-        CHECK(equal(encode(view, order, 5, 1, Poll{}), expected));
+        CHECK(equal(encode(view, {order, 5}, {}, 1, Poll{}), expected));
     }
     for (const unsigned n_threads : {0u, 2u, 3u, 8u}) {
-        CHECK(equal(encode(x, order, 5, n_threads, Poll{}), expected));
+        CHECK(equal(encode(x, {order, 5}, {}, n_threads, Poll{}), expected));
     }
 }
 

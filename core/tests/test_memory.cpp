@@ -61,7 +61,7 @@ TEST(memory_arena_survives_a_failed_allocation) {
 
 TEST(memory_pool_takes_sets_back_without_allocating) {
     const Data<> data = random_data(1);
-    const Columns columns = encode(data.matrix(), data.order, data.n_labeled, 1, Poll{});
+    const Columns columns = encode(data.matrix(), {data.order, data.n_labeled}, {}, 1, Poll{});
     WorksetPool pool(columns, {}, true, 2);
     Worksets first = pool.take();
     Worksets second = pool.take();
@@ -75,7 +75,7 @@ TEST(memory_pool_takes_sets_back_without_allocating) {
 
 TEST(memory_workset_copies_again_after_a_failed_copy) {
     const Data<> data = random_data(2, {200, 3000, 6, 0});
-    const Columns columns = encode(data.matrix(), data.order, data.n_labeled, 1, Poll{});
+    const Columns columns = encode(data.matrix(), {data.order, data.n_labeled}, {}, 1, Poll{});
     const Workset all(columns, {}, true);
     const auto some_rows = [](std::size_t n) {
         std::vector<Row> rows(n);
@@ -134,6 +134,7 @@ TEST(memory_any_allocation_of_a_prediction_may_fail) {
     const auto trees = fit(data, params);
     const Forest forest(trees);
     const auto features = static_cast<std::uint32_t>(data.cols);
+    const Sparse<double> sparse(data.matrix());
     const auto predict = [&](unsigned n_threads) {
         // Loading a model creates a predictor from its arrays.
         const Predictor<double> predictor = forest.predictor(features);
@@ -141,7 +142,7 @@ TEST(memory_any_allocation_of_a_prediction_may_fail) {
         std::vector<double> held_out(data.rows());
         std::vector<std::int32_t> leaves(data.rows() * trees.size());
         predictor.mean(data.matrix(), mean.data(), n_threads, Poll{});
-        predictor.leaves(data.matrix(), leaves.data(), n_threads, Poll{});
+        predictor.leaves(sparse.matrix(), leaves.data(), n_threads, Poll{});
         params.n_threads = n_threads;
         predictor.mean_held_out(data.matrix(), data.order, data.n_labeled, params, held_out.data(),
                                 Poll{});

@@ -108,15 +108,25 @@ TEST(predict_reads_floats_and_strides) {
     CHECK(mean_of(Matrix<double>{&backwards.back(), x.rows, x.cols, -cols, -1}) == expected);
 }
 
-// One split on x0 <= 0.1: the float 0.1f is greater than the double 0.1, and NaN goes right at
-// every split.
-TEST(predict_compares_as_doubles) {
+// A forest of numeric splits that send missing values right.
+Forest make_forest(std::vector<std::int64_t> offset, std::vector<std::int32_t> feature,
+                   std::vector<double> threshold, std::vector<NodeId> left,
+                   std::vector<double> value) {
     Forest forest{{}};
-    forest.offset = {0, 3};
-    forest.feature = {0, -1, -1};
-    forest.threshold = {0.1, 0, 0};
-    forest.left = {1, -1, -1};
-    forest.value = {0.5, 0.25, 0.75};
+    forest.missing_left.resize(feature.size());
+    forest.n_categories.resize(feature.size());
+    forest.offset = std::move(offset);
+    forest.feature = std::move(feature);
+    forest.threshold = std::move(threshold);
+    forest.left = std::move(left);
+    forest.value = std::move(value);
+    return forest;
+}
+
+// One split on x0 <= 0.1: the float 0.1f is greater than the double 0.1, and NaN goes right.
+TEST(predict_compares_as_doubles) {
+    const Forest forest =
+        make_forest({0, 3}, {0, -1, -1}, {0.1, 0, 0}, {1, -1, -1}, {0.5, 0.25, 0.75});
     const Predictor<double> predictor = forest.predictor(1);
     CHECK(predictor.n_trees() == 1 && predictor.n_features() == 1);
     const std::vector<double> doubles{0.1, std::nextafter(0.1, 1.0), -1e300, std::nan("")};
@@ -134,13 +144,8 @@ TEST(predict_compares_as_doubles) {
 
 // Two trees: a split over two leaves, and two splits over three.
 Forest two_trees() {
-    Forest forest{{}};
-    forest.offset = {0, 3, 8};
-    forest.feature = {0, -1, -1, 1, -1, 0, -1, -1};
-    forest.threshold = {0.5, 0, 0, 0.5, 0, 0.5, 0, 0};
-    forest.left = {1, -1, -1, 1, -1, 3, -1, -1};
-    forest.value = {0, 0, 1, 0, 0, 0, 1, 0};
-    return forest;
+    return make_forest({0, 3, 8}, {0, -1, -1, 1, -1, 0, -1, -1}, {0.5, 0, 0, 0.5, 0, 0.5, 0, 0},
+                       {1, -1, -1, 1, -1, 3, -1, -1}, {0, 0, 1, 0, 0, 0, 1, 0});
 }
 
 void check_rejected(const std::function<void(Forest&)>& spoil) {
@@ -155,7 +160,8 @@ TEST(predict_floats_compare_as_doubles) {
     constexpr float kMost = std::numeric_limits<float>::max();
     constexpr float kTiny = std::numeric_limits<float>::denorm_min();
     const std::vector<float> values{-kMost, -1, -kTiny, 0, kTiny, 0.1f, 1, 3e30f, kMost};
-    std::vector<double> thresholds{-1e300, 1e300, 0.1, -0.1, 1e-60, -1e-60};
+    std::vector<double> thresholds{
+        -1e300, 1e300, 0.1, -0.1, 1e-60, -1e-60, std::numeric_limits<double>::infinity()};
     for (const float v : values) {
         const double exact = v;
         thresholds.insert(thresholds.end(),
@@ -164,36 +170,41 @@ TEST(predict_floats_compare_as_doubles) {
     const std::vector<double> doubles(values.begin(), values.end());
     const std::size_t n = values.size();
     for (const double t : thresholds) {
-        Forest forest{{}};
-        forest.offset = {0, 3};
-        forest.feature = {0, -1, -1};
-        forest.threshold = {t, 0, 0};
-        forest.left = {1, -1, -1};
-        forest.value = {0.5, 0, 1};
+        const Forest forest = make_forest({0, 3}, {0, -1, -1}, {t, 0, 0}, {1, -1, -1}, {0.5, 0, 1});
         std::vector<double> of_floats(n);
         std::vector<double> of_doubles(n);
-        forest.predictor<float>(1).mean({values.data(), n, 1, 1, 1}, of_floats.data(), 1, Poll{});
-        forest.predictor(1).mean({doubles.data(), n, 1, 1, 1}, of_doubles.data(), 1, Poll{});
+        forest.predictor<float>(1).mean(Matrix<float>{values.data(), n, 1, 1, 1}, of_floats.data(),
+                                        1, Poll{});
+        forest.predictor(1).mean(Matrix<double>{doubles.data(), n, 1, 1, 1}, of_doubles.data(), 1,
+                                 Poll{});
         CHECK(of_floats == of_doubles);
         for (std::size_t i = 0; i < n; ++i) CHECK(of_doubles[i] == (values[i] <= t ? 0 : 1));
     }
 }
 
-// Too many features for feature and distance to fit into 32 bits.
+// Too many features for feature and distance to fit into 32 bits, and to look for missing values.
 TEST(predict_with_huge_rows) {
     const std::uint32_t n_features = (1u << 31) - 7;
-    Forest forest{{}};
-    forest.offset = {0, 5};
-    forest.feature = {static_cast<std::int32_t>(n_features - 1), -1, 3, -1, -1};
-    forest.threshold = {2, 0, 0.5, 0, 0};
-    forest.left = {1, -1, 3, -1, -1};
-    forest.value = {0.5, 0.1, 0.5, 0.2, 0.3};
-    // A column stride of zero: all features have the same value.
-    const std::vector<float> x{2, 3, 0};
-    std::vector<double> mean(3);
-    forest.predictor<float>(n_features)
-        .mean({x.data(), 3, n_features, 1, 0}, mean.data(), 1, Poll{});
-    CHECK(mean == std::vector{0.1, 0.3, 0.1});
+    Forest forest = make_forest({0, 5}, {static_cast<std::int32_t>(n_features - 1), -1, 3, -1, -1},
+                                {2, 0, 0.5, 0, 0}, {1, -1, 3, -1, -1}, {0.5, 0.1, 0.5, 0.2, 0.3});
+    const std::vector<float> x{2, 3, 0, std::nanf("")};
+    const auto mean = [&] {
+        std::vector<double> result(4);
+        // A column stride of zero: all features have the same value.
+        forest.predictor<float>(n_features)
+            .mean(Matrix<float>{x.data(), 4, n_features, 1, 0}, result.data(), 1, Poll{});
+        return result;
+    };
+    CHECK(mean() == std::vector{0.1, 0.3, 0.1, 0.3});
+    forest.missing_left[0] = 1;
+    CHECK(mean() == std::vector{0.1, 0.3, 0.1, 0.1});
+    forest.missing_left = {0, 0, 1, 0, 0};
+    CHECK(mean() == std::vector{0.1, 0.3, 0.1, 0.2});
+    forest.n_categories[2] = 1;
+    forest.categories = {3};
+    CHECK(mean() == std::vector{0.1, 0.3, 0.1, 0.2});
+    forest.categories = {2};
+    CHECK(mean() == std::vector{0.1, 0.2, 0.1, 0.2});
 }
 
 TEST(predict_rejects_invalid_arrays) {
@@ -226,10 +237,57 @@ TEST(predict_rejects_invalid_arrays) {
     for (const NodeId left : {0, -1, 2, 3}) check_rejected([&](Forest& f) { f.left[0] = left; });
     check_rejected([](Forest& f) { f.feature.pop_back(); });
     check_rejected([](Forest& f) { f.threshold.pop_back(); });
+    check_rejected([](Forest& f) { f.missing_left.pop_back(); });
+    check_rejected([](Forest& f) { f.n_categories.pop_back(); });
     check_rejected([](Forest& f) { f.left.pop_back(); });
     check_rejected([](Forest& f) { f.value.pop_back(); });
     check_rejected([](Forest& f) { f.value.push_back(0); });
     check_rejected([](Forest& f) { f = Forest{{}}; });
+}
+
+TEST(predict_rejects_invalid_splits) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    for (const double threshold : {std::nan(""), -kInfinity}) {
+        check_rejected([&](Forest& f) { f.threshold[5] = threshold; });
+    }
+    for (const std::uint8_t side : {2, 3, 128, 255}) {
+        for (const std::size_t node : {0, 4, 5}) {
+            check_rejected([&](Forest& f) { f.missing_left[node] = side; });
+        }
+    }
+    using Counts = std::vector<std::int32_t>;
+    using Categories = std::vector<CategoryId>;
+    const auto with = [](const Counts& counts, const Categories& categories) {
+        Forest forest = two_trees();
+        forest.n_categories = counts;
+        forest.categories = categories;
+        return forest;
+    };
+    const Counts valid{1, 0, 0, 0, 0, 3, 0, 0};
+    CHECK(with(valid, {7, 0, 1, 65535}).predictor(2).n_trees() == 2);
+    CHECK(with(valid, {0, 0, 3, 4}).predictor(2).n_trees() == 2);
+    constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+    for (const Counts& counts : {Counts{1, 0, 0, 0, 0, 2, 0, 0},
+                                 {1, 0, 0, 0, 0, 4, 0, 0},
+                                 {1, 0, 0, 0, 0, -1, 0, 0},
+                                 {5, 0, 0, 0, 0, -1, 0, 0},
+                                 {-1, 0, 0, 0, 0, 5, 0, 0},
+                                 {kMost, 0, 0, 0, 0, kMost, 0, 0},
+                                 {-kMost - 1, 0, 0, 0, 0, 3, 0, 0},
+                                 {1, 0, 0, 0, 3, 0, 0, 0},
+                                 {0, 0, 0, 0, 0, 0, 0, 0},
+                                 {1, 0, 0, 0, 0, 3, 0, 1}}) {
+        CHECK_THROWS(std::invalid_argument, with(counts, {7, 0, 1, 65535}).predictor(2));
+    }
+    for (const Categories& categories : {Categories{},
+                                         {7},
+                                         {7, 0, 1},
+                                         {7, 0, 0, 1},
+                                         {7, 0, 2, 1},
+                                         {7, 9, 2, 10},
+                                         {7, 0, 1, 2, 3}}) {
+        CHECK_THROWS(std::invalid_argument, with(valid, categories).predictor(2));
+    }
 }
 
 // Valid trees do not share or omit children, but doing so is harmless.

@@ -58,7 +58,7 @@ void check_copy(const Workset& set, const Columns& columns, const Weights& weigh
 
 TEST(workset_copies_have_the_codes_of_their_rows) {
     const Data<> data = mixed_data(500, 70'000);
-    const Columns columns = encode(data.matrix(), data.order, data.n_labeled, 1, Poll{});
+    const Columns columns = encode(data.matrix(), {data.order, data.n_labeled}, {}, 1, Poll{});
     const Weights weights = random_weights(data, 31);
     const Workset all(columns, weights.view(), true);
     CHECK(all.worth_copying(2000) && !all.worth_copying(60'000) && !all.worth_copying(2));
@@ -93,7 +93,7 @@ TEST(workset_copies_have_the_codes_of_their_rows) {
 
 TEST(workset_without_unlabeled_rows) {
     const Data<> data = mixed_data(3000, 300);
-    const Columns columns = encode(data.matrix(), data.order, data.n_labeled, 1, Poll{});
+    const Columns columns = encode(data.matrix(), {data.order, data.n_labeled}, {}, 1, Poll{});
     const Weights weights = random_weights(data, 32);
     const Workset all(columns, weights.view(), true);
     Workset set(columns, weights.view(), true);

@@ -105,9 +105,8 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         # Not get_params, which leaves out those that a subclass fixes in its __init__.
         parameters = {name: v for name, v in vars(self).items() if not name.startswith("_")}
         params = train_params(parameters, thresholds=self._thresholds, rows=rows, table=table)
-        params.increasing_features, params.decreasing_features = monotone_features(
-            self.monotonic_cst, schema
-        )
+        increasing, decreasing = monotone_features(self.monotonic_cst, schema)
+        params.increasing_features, params.decreasing_features = increasing, decreasing
 
         estimate = None
         if prior is None and propensity is None and self.risk != "pn":
@@ -462,7 +461,8 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
         tags.input_tags.sparse = True
         tags.input_tags.string = True
+        # Not `categorical`, as in HistGradientBoostingClassifier: in scikit-learn it means that all
+        # features are categories, and its checks round them to integers.
         return tags

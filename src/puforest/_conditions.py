@@ -39,12 +39,15 @@ class Condition:
         missing values and categories that did not occur in training.
     missing_left : bool
         Whether missing values go left.
+    mentions_missing : bool
+        Whether one of the conditions ends with "or missing".
     """
 
     feature: str
     left: str
     right: str
     missing_left: bool
+    mentions_missing: bool = False
 
 
 def condition(
@@ -76,11 +79,12 @@ def condition(
     if threshold == np.inf and not missing_left:
         return Condition(name, f"{name} is not missing", f"{name} is missing", missing_left)
     left, right = _of_threshold(name, schema.kind(feature), threshold, digits)
-    if missing_left != _larger_is_left(forest, node):
-        left, right = (
-            (f"{left} or missing", right) if missing_left else (left, f"{right} or missing")
-        )
-    return Condition(name, left, right, missing_left)
+    mentions_missing = missing_left != _larger_is_left(forest, node)
+    if mentions_missing and missing_left:
+        left = f"{left} or missing"
+    elif mentions_missing:
+        right = f"{right} or missing"
+    return Condition(name, left, right, missing_left, mentions_missing)
 
 
 def _larger_is_left(forest: Forest, node: int) -> bool:

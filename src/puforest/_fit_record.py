@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from puforest._categorical import FROM_DTYPE, requested_columns
 from puforest._masses import GroupMasses
+from puforest._monotone import monotone_features
 from puforest._schema import FeatureSchema
 
 if TYPE_CHECKING:
@@ -106,6 +108,17 @@ class FitRecord:
         return str(self.parameters["scenario"])
 
     @property
+    def monotone(self) -> tuple[list[int], list[int]]:
+        """Features in which predictions increase, and those in which they decrease."""
+        return monotone_features(self.parameters.get("monotonic_cst"), self.schema)
+
+    @property
+    def requested_categories(self) -> frozenset[int] | None:
+        """Features requested to be categorical; None if the types of the columns decide."""
+        requested = self.parameters.get("categorical_features", FROM_DTYPE)
+        return requested_columns(requested, self.schema.names, self.schema.n_features)
+
+    @property
     def is_supervised(self) -> bool:
         """True if the unlabeled rows were treated as negatives (``risk="pn"``)."""
         return self.risk == "pn"
@@ -118,6 +131,14 @@ class FitRecord:
                 raise ValueError(
                     f"warm_start=True adds to trees grown with {name}={old!r}, but now "
                     f"{name}={other!r}: fit a new forest"
+                )
+        for name, old, other in (
+            ("monotonic_cst", self.monotone, new.monotone),
+            ("categorical_features", self.requested_categories, new.requested_categories),
+        ):
+            if old != other:
+                raise ValueError(
+                    f"warm_start=True adds to trees grown with another {name}: fit a new forest"
                 )
         if not np.array_equal(self.classes, new.classes):
             raise ValueError(

@@ -31,5 +31,11 @@ class NamedTable:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        n, d = self.values.shape
+        return n, d
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.values, dtype) if copy else np.asarray(self.values, dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -193,6 +194,9 @@ def _string_names(X: Any) -> tuple[str, ...] | None:
     names = list(X.column_names if hasattr(X, "column_names") else X.columns)
     types = set(map(type, names))
     if types == {str}:
+        if len(set(names)) < len(names):
+            repeated = next(name for name, n in Counter(names).items() if n > 1)
+            raise ValueError(f"X has several columns named {repeated!r}: names must be unique")
         return tuple(names)
     if any(issubclass(name_type, str) for name_type in types):  # scikit-learn explains mixed names
         validate_data(_columns_of("")(), X, reset=True, skip_check_array=True)

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from puforest import _core
 from puforest import _validation as check
 from puforest._encoded import EncodedTable
 from puforest._masses import GroupMasses
+from puforest._memory import require_memory_for_codes
 from puforest._model import Forest
 from puforest._progress import Progress
 from puforest._training_rows import TrainingRows
@@ -100,6 +102,8 @@ def grow(
     progress: Progress | None = None,
 ) -> Forest:
     """Grow the trees."""
+    if isinstance(X.values, sp.csr_array):
+        require_memory_for_codes(X.values, len(rows.order))
     arrays = _core.train(X.native(), rows.native(), params, progress)
     if progress is not None:
         progress.finish(params.n_trees)

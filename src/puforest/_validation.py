@@ -194,7 +194,7 @@ def refuse_masked(values: Any, name: str) -> None:
 
 def column_names(X: Any, n_features: int) -> list[str]:
     """Return the column names of a table, "x0", "x1" and so on if it has none."""
-    names = getattr(X, "columns", None)
+    names = getattr(X, "column_names", getattr(X, "columns", None))  # of Arrow, of others
     return [f"x{i}" for i in range(n_features)] if names is None else [str(name) for name in names]
 
 

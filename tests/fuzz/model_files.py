@@ -28,7 +28,7 @@ from puforest.prior import PriorEstimatedWarning
 MANY_FEATURES = 10**6  # beyond them only the classes of a row or two are asked for
 NUMBERS = [0, -1, 1, 2, 3, 7, 0.5, -0.5, 1e-300, 1e308, np.inf, 2**31, 2**64, 10**40, -(2**63)]
 VALUES = [*NUMBERS, None, True, False, "", "hard", "U5", "object", "int8", "\ud800", [], [0, 1], {}]
-DTYPES = {"F64": "<f8", "I64": "<i8", "I32": "<i4", "U8": "u1"}
+DTYPES = {"F64": "<f8", "I64": "<i8", "I32": "<i4", "U16": "<u2", "U8": "u1"}
 
 
 def originals():

@@ -47,22 +47,17 @@ public:
     // Whether x is the number of a category in the set: not if it is NaN, negative or fractional.
     template <class Real>
     bool contains(SetId id, Real x) const {
-        const CategoryId* const set = address(id);
+        const CategoryId* const set = words_.data() + id;
         const CategoryId first = set[0];
         const CategoryId last = set[1];
         const std::size_t n_listed = set[2];
         if (!(x >= first && x <= last)) return false;
-        const auto category = static_cast<std::uint32_t>(x);
-        if (static_cast<Real>(category) != x) return false;
+        const auto category = static_cast<CategoryId>(x);
+        if (category != x) return false;
         const CategoryId* const words = set + kHeader;
-        if (n_listed == 0) {
-            return words[category / kBits - first / kBits] >> category % kBits & 1;
-        }
-        return std::binary_search(words, words + n_listed, static_cast<CategoryId>(category));
+        if (n_listed > 0) return std::binary_search(words, words + n_listed, category);
+        return words[category / kBits - first / kBits] >> category % kBits & 1;
     }
-
-    // Where the set begins, for prefetching.
-    const CategoryId* address(SetId id) const { return words_.data() + id; }
 
     std::size_t bytes() const { return words_.size() * sizeof(CategoryId); }
 

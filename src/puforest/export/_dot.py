@@ -105,13 +105,10 @@ def dot_lines(
 
 def _lines(reader: Reader) -> Iterator[str]:
     yield from (HEAD % quoted(reader.title)).split("\n")
-    left_seen = set()
     for node in reader.nodes():
         yield f"  n{node.number} [{_attributes(node)}]"
         if node.parent is not None:
-            branch = "no" if node.parent in left_seen else "yes"
-            left_seen.add(node.parent)
-            yield f'  n{node.parent} -> n{node.number} [label=" {branch} "]'
+            yield f'  n{node.parent} -> n{node.number} [label=" {node.answer} "]'
     yield "}"
 
 

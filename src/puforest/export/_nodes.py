@@ -10,6 +10,7 @@ import numpy as np
 
 from puforest import _validation as check
 from puforest._base import PUClassifier
+from puforest._conditions import Condition, condition, number_text
 from puforest._model import LEAF
 from puforest._text import printable
 from puforest.export._trees import single_tree
@@ -27,6 +28,7 @@ class Node:
     parent: int | None
     depth: int
     condition: str  # branch of the parent that leads here
+    answer: str  # the same as an answer to the test of the parent
     test: str  # condition to go left; empty if the children are not shown
     w_p: str
     w_u: str
@@ -50,12 +52,14 @@ class Reader:
         digits: Any,
     ) -> None:
         self._tree = single_tree(model, tree)
+        self._schema = model._record.schema
         n = model._forest.n_trees
         self.title = type(model).__name__ + (f", tree {tree} of 0 to {n - 1}" if n > 1 else "")
-        self._names = [printable(name) for name in check.feature_names(model, given=feature_names)]
+        self._names = check.feature_names(model, given=feature_names)
         self._classes = [printable(str(label)) for label in model.classes_]
         self._deepest = check.optional_integer("max_depth", max_depth, 0, check.MAX_UINT32)
-        self._digits = check.optional_integer("digits", digits, 1, ALL_DIGITS + 1)
+        given = check.optional_integer("digits", digits, 1, ALL_DIGITS + 1)
+        self._digits = None if given > ALL_DIGITS else given
 
     def nodes(self) -> Iterator[Node]:
         """Iterate over the nodes, parents before children, left before right."""
@@ -63,24 +67,25 @@ class Reader:
         probability = posterior(tree.w_p, tree.w_u)
         vote = tree.votes()
         sizes = self._sizes()
-        waiting: list[tuple[int, int | None, int, str]] = [(0, None, 0, "all rows")]
+        waiting: list[tuple[int, int | None, int, str, str]] = [(0, None, 0, "all rows", "")]
         while waiting:
-            node, parent, depth, condition = waiting.pop()
+            node, parent, depth, reached_by, answer = waiting.pop()
             is_leaf = tree.feature[node] == LEAF
             cut = not is_leaf and depth >= self._deepest
             test = ""
             if not is_leaf and not cut:
-                name = self._names[tree.feature[node]]
-                threshold = self._number(tree.threshold[node])
-                left = int(tree.left[node])
-                test = f"{name} <= {threshold}"
-                waiting.append((left + 1, node, depth + 1, f"{name} > {threshold}"))
-                waiting.append((left, node, depth + 1, test))
+                split = self._condition(node)
+                left, test = int(tree.left[node]), split.left
+                missing_right = split.mentions_missing and not split.missing_left
+                no = "no or missing" if missing_right else "no"
+                waiting.append((left + 1, node, depth + 1, split.right, no))
+                waiting.append((left, node, depth + 1, split.left, "yes"))
             yield Node(
                 number=node,
                 parent=parent,
                 depth=depth,
-                condition=condition,
+                condition=reached_by,
+                answer=answer,
                 test=test,
                 w_p=self._number(tree.w_p[node]),
                 w_u=self._number(tree.w_u[node]),
@@ -92,6 +97,16 @@ class Reader:
                 n_below=int(sizes[node]) - 1 if cut else 0,
             )
 
+    def _condition(self, node: int) -> Condition:
+        return condition(
+            self._schema,
+            self._tree,
+            node,
+            name=self._names[self._tree.feature[node]],
+            digits=self._digits,
+            full=self._digits is None,
+        )
+
     def _sizes(self) -> Any:
         """Return the number of nodes in the subtree of each node."""
         size = np.ones(len(self._tree.feature), dtype=np.int64)
@@ -101,6 +116,4 @@ class Reader:
         return size
 
     def _number(self, value: np.float64) -> str:
-        if self._digits > ALL_DIGITS:
-            return repr(float(value))
-        return f"{value:.{self._digits}g}"
+        return number_text(float(value), self._digits)

@@ -7,6 +7,9 @@ Rows go left where ``x <= t``, with ``t`` in float64. A float64 graph compares t
 float32, thresholds are rounded down to float32: no float32 lies between the two, so every float32
 compares with the rounded threshold as with ``t``. The sum is then also in float32, which is exact
 for votes (integers up to 2²⁴) but not for posteriors; for these, the graph casts X to float64.
+
+Splits on categories test whether X is in a set. The graph adds 1 to all category numbers first: the
+reference implementation of ONNX and older versions of onnxruntime do not support the member 0.
 """
 
 from __future__ import annotations
@@ -28,13 +31,14 @@ from puforest._base import PUClassifier
 from puforest._optional_imports import optional_import
 from puforest._warnings import warn
 from puforest.calibration import PUCalibratedClassifier
+from puforest.export._matrix import DTYPES
+from puforest.export._onnx_check import check_exported
 from puforest.export._onnx_outputs import Graph, outputs_from_posteriors, outputs_from_votes
 from puforest.export._trees import fitted, leaf_values
+from puforest.io._columns import column_entries
 
 if TYPE_CHECKING:
     import onnx
-
-DTYPES = ("float32", "float64")
 
 # The first opsets with TreeEnsemble.
 OPSETS = {"": 21, "ai.onnx.ml": 5}
@@ -43,6 +47,11 @@ IR_VERSION = 10
 # onnxruntime 1.31 loads trees recursively. With a stack of 8 MB it handles a depth of 10,000 and
 # crashes at 20,000.
 DEEPEST = 5_000
+
+# Categories in all sets, 80 MB in float64. onnxruntime keeps a hash set for each split.
+MOST_LISTED = 10_000_000
+
+LESS_OR_EQUAL, MEMBER = 0, 6  # modes of nodes
 
 
 def to_onnx(
@@ -57,8 +66,13 @@ def to_onnx(
     ``docs/exports.md`` lists how much probabilities can differ. Feature names, prior, classes,
     voting and the puforest version are stored as metadata.
 
-    The model requires onnxruntime 1.21 or another runtime with ``TreeEnsemble`` of ai.onnx.ml 5.
-    Unlike puforest, runtimes do not reject NaN and infinity.
+    ``X`` is a matrix of numbers, with NaN for missing values and category numbers for categories;
+    `to_matrix` encodes tables. Unlike puforest, runtimes do not reject infinity.
+
+    The model requires onnxruntime 1.21, or 1.23 if it has splits on categories, or another runtime
+    with ``TreeEnsemble`` of ai.onnx.ml 5. Models with splits on categories are compared with
+    puforest on random rows before they are returned: with onnxruntime if it is installed, else by
+    evaluating the written trees with NumPy.
 
     Parameters
     ----------
@@ -104,11 +118,16 @@ def to_onnx(
             f"model has a tree of depth {depth:,}: onnxruntime may crash when it loads the ONNX "
             f"model. Fit with max_depth={DEEPEST:_} or less, or with a larger min_samples_leaf.",
         )
+    _refuse_large_sets(forest)
     hard = forest.voting == "hard"
     within = out if hard else np.dtype(np.float64)
 
     graph = Graph(onnx)
     rows = "X" if within == out else graph.cast("X", within)
+    if forest._forest.n_categories.any():
+        first = np.zeros(forest._forest.n_features, dtype=within)
+        first[list(forest._record.schema.categorical)] = 1
+        rows = graph.add("Add", rows, graph.constant(first))
     total = graph.add("TreeEnsemble", rows, domain="ai.onnx.ml", **_ensemble(onnx, forest, within))
     total = graph.add("Squeeze", total, graph.constant(np.array([1])))
     add_outputs = outputs_from_votes if hard else outputs_from_posteriors
@@ -125,12 +144,15 @@ def to_onnx(
             "puforest_version": version("puforest"),
             "estimator": type(model).__name__,
             "feature_names": json.dumps(check.feature_names(forest)),
+            "columns": json.dumps(column_entries(forest._record.schema)),
             "classes": json.dumps(forest.classes_.tolist()),
             "prior": repr(float(model.prior_)),
             "voting": forest.voting,
         },
     )
     onnx.checker.check_model(made)
+    if forest._forest.n_categories.any():
+        check_exported(onnx, made, model, forest, run=depth <= DEEPEST)
     if path is not None:
         with atomic_write(Path(path)) as part:
             part.write_bytes(made.SerializeToString())
@@ -157,29 +179,57 @@ def _ensemble(onnx: Any, model: PUClassifier, within: np.dtype[Any]) -> dict[str
     roots = number[root]
     roots[is_leaf[root]] = len(inner) + np.arange(len(single))
     twins = n_unused + len(leaves) + np.arange(len(single))
-    goes_left = np.concatenate([left[inner], single])
-    goes_right = np.concatenate([left[inner] + 1, single])
-    right_number = np.concatenate([number[left[inner] + 1], twins])
-    feature = np.concatenate([forest.feature[inner], np.zeros(len(single), dtype=np.int32)])
-    threshold = np.concatenate([forest.threshold[inner], np.zeros(len(single))])
+    # The true branch of a set is that of its members, the false branch that of missing values.
+    is_set = forest.n_categories[inner] > 0
+    missing_left = forest.missing_left[inner]
+    true_child = left[inner] + np.where(is_set, missing_left, 0)
+    false_child = 2 * left[inner] + 1 - true_child
+    if_true = np.concatenate([true_child, single])
+    if_false = np.concatenate([false_child, single])
+    false_number = np.concatenate([number[false_child], twins])
+
+    def with_single(values: NDArray[Any]) -> NDArray[Any]:
+        """Append the splits of the trees of a single leaf."""
+        return np.concatenate([values, np.zeros(len(single), dtype=values.dtype)])
+
+    feature = with_single(forest.feature[inner])
+    threshold = with_single(forest.threshold[inner])
+    mode = with_single(np.where(is_set, MEMBER, LESS_OR_EQUAL).astype(np.uint8))
+    missing = with_single(np.where(is_set, 0, missing_left))
     value = leaf_values(model)
     weights = np.concatenate([np.zeros(n_unused), value[leaves], value[single]])
 
     tensor = onnx.numpy_helper.from_array
+    sets = {}
+    if is_set.any():
+        ends = np.cumsum(forest.n_categories[inner][is_set], dtype=np.int64)
+        members = np.insert(forest.categories.astype(within) + within.type(1), ends, np.nan)
+        sets["membership_values"] = tensor(members, "membership_values")
     return {
         "n_targets": 1,
         "aggregate_function": 1,  # the sum
         "tree_roots": roots.tolist(),
         "nodes_featureids": feature.tolist(),
         "nodes_splits": tensor(rounded_down(threshold, within), "nodes_splits"),
-        "nodes_modes": tensor(np.zeros(len(feature), dtype=np.uint8), "nodes_modes"),  # x <= t
-        "nodes_truenodeids": number[goes_left].tolist(),
-        "nodes_trueleafs": is_leaf[goes_left].astype(int).tolist(),
-        "nodes_falsenodeids": right_number.tolist(),
-        "nodes_falseleafs": is_leaf[goes_right].astype(int).tolist(),
+        "nodes_modes": tensor(mode, "nodes_modes"),
+        "nodes_missing_value_tracks_true": missing.tolist(),
+        "nodes_truenodeids": number[if_true].tolist(),
+        "nodes_trueleafs": is_leaf[if_true].astype(int).tolist(),
+        "nodes_falsenodeids": false_number.tolist(),
+        "nodes_falseleafs": is_leaf[if_false].astype(int).tolist(),
         "leaf_targetids": [0] * len(weights),
         "leaf_weights": tensor(weights.astype(within), "leaf_weights"),
-    }
+    } | sets
+
+
+def _refuse_large_sets(model: PUClassifier) -> None:
+    n_listed = len(model._forest.categories)
+    if n_listed > MOST_LISTED:
+        raise ValueError(
+            f"the splits of the model list {n_listed:,} categories, and to_onnx writes at most "
+            f"{MOST_LISTED:,}: fit fewer trees, or with a smaller max_depth or a larger "
+            "min_samples_leaf, merge rare categories, or use to_treelite"
+        )
 
 
 def _first_leaf(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from puforest import _validation as check
 from puforest._optional_imports import optional_import
 from puforest.export._trees import fitted, leaf_values
+from puforest.io._columns import column_entries
 
 if TYPE_CHECKING:
     import treelite
@@ -17,7 +18,7 @@ def to_treelite(model: Any) -> treelite.Model:
     """Export a forest or tree as a treelite model, for its compilers and for inference on GPUs.
 
     Thresholds and leaf values are float64. The treelite model predicts the mean leaf value,
-    ``predict_proba(X)[:, 1]``.
+    ``predict_proba(X)[:, 1]``. It takes a matrix of numbers; `to_matrix` encodes tables.
 
     Parameters
     ----------
@@ -62,10 +63,8 @@ def to_treelite(model: Any) -> treelite.Model:
         attributes={
             "puforest_version": version("puforest"),
             "estimator": type(estimator).__name__,
-            # treelite rejects unpaired surrogates in JSON.
-            "feature_names": [
-                name.encode(errors="replace").decode() for name in check.feature_names(estimator)
-            ],
+            "feature_names": [_valid(name) for name in check.feature_names(estimator)],
+            "columns": [_valid_entry(entry) for entry in column_entries(estimator._record.schema)],
             "classes": estimator.classes_.tolist(),
             "prior": float(estimator.prior_),
             "voting": estimator.voting,
@@ -77,21 +76,34 @@ def to_treelite(model: Any) -> treelite.Model:
         columns = (
             tree.feature,
             tree.threshold,
+            tree.missing_left,
+            tree.n_categories,
             tree.left,
             values[forest.offset[t] : forest.offset[t + 1]],
             tree.n_labeled + tree.n_unlabeled,
         )
         builder.start_tree()
         nodes = zip(*(column.tolist() for column in columns), strict=True)
-        for node, (feature, threshold, left, value, n_rows) in enumerate(nodes):
+        for node, (feature, threshold, missing_left, n_listed, left, value, n_rows) in enumerate(
+            nodes
+        ):
             builder.start_node(node)
             if feature < 0:
                 builder.leaf(value)
+            elif n_listed:
+                builder.categorical_test(
+                    feature,
+                    default_left=bool(missing_left),
+                    category_list=tree.node_categories(node).tolist(),
+                    category_list_right_child=bool(missing_left),
+                    left_child_key=left,
+                    right_child_key=left + 1,
+                )
             else:
                 builder.numerical_test(
                     feature,
                     threshold,
-                    default_left=False,
+                    default_left=bool(missing_left),
                     opname="<=",
                     left_child_key=left,
                     right_child_key=left + 1,
@@ -100,3 +112,15 @@ def to_treelite(model: Any) -> treelite.Model:
             builder.end_node()
         builder.end_tree()
     return builder.commit()  # type: ignore[no-any-return]
+
+
+def _valid(text: str) -> str:
+    """Replace unpaired surrogates, which treelite rejects in JSON."""
+    return text.encode(errors="replace").decode()
+
+
+def _valid_entry(entry: dict[str, Any]) -> dict[str, Any]:
+    if "categories" not in entry:
+        return entry
+    labels = [_valid(c) if isinstance(c, str) else c for c in entry["categories"]]
+    return entry | {"categories": labels}

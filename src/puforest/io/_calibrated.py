@@ -69,7 +69,7 @@ def _stored_calibrator(calibrator: Any, arrays: Arrays) -> dict[str, float]:
     return {}
 
 
-def restored_calibration(stored: Fields, arrays: Arrays, fitted: Any) -> Any:
+def restored_calibration(stored: Fields, arrays: Arrays, fitted: Any, version: int) -> Any:
     """Restore the calibrated classifier around its fitted estimator."""
     calibration = import_module(MODULE)
 
@@ -77,7 +77,7 @@ def restored_calibration(stored: Fields, arrays: Arrays, fitted: Any) -> Any:
     estimator = fitted
     if template is not None:
         kind = estimator_class(template.choice("class", MODULES))
-        params = restored_parameters(kind, template.fields("parameters"))
+        params = restored_parameters(kind, template.fields("parameters"), version)
         template.finish()
         estimator = kind(**params)
     scenario = stored.take("scenario")

@@ -37,28 +37,29 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "I64": np.dtype("<i8"),
     "F64": np.dtype("<f8"),
     "I32": np.dtype("<i4"),
+    "U16": np.dtype("<u2"),
     "U8": np.dtype("u1"),
 }
 
 
-def parse(text: str) -> Any:
+def parse(text: str, place: str = "its header") -> Any:
     """Parse strict JSON: no NaN, no infinity, no duplicate keys."""
 
     def refuse(constant: str) -> None:
-        raise ValueError(f"its header contains {constant}")
+        raise ValueError(f"{place} contains {constant}")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            raise ValueError("its header has a duplicate field")
+            raise ValueError(f"{place} has a duplicate field")
         return found
 
     try:
         return json.loads(text, parse_constant=refuse, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
-        raise ValueError(f"its header is not JSON ({error})") from error
+        raise ValueError(f"{place} is not JSON ({error})") from error
     except RecursionError as error:
-        raise ValueError("its header is nested too deeply") from error
+        raise ValueError(f"{place} is nested too deeply") from error
 
 
 def read(path: Path, *, mapped: bool) -> tuple[str, Arrays]:
@@ -159,6 +160,11 @@ def write(path: Path, text: str, arrays: Arrays) -> None:
         header[name] = {"dtype": code, "shape": [len(arrays[name])], "data_offsets": [begin, end]}
     raw = json.dumps(header, separators=(",", ":")).encode()
     raw += b" " * (-len(raw) % 8)
+    if len(raw) > MOST_HEADER_BYTES:
+        raise ValueError(
+            f"the parameters of the model take {len(raw):,} bytes, and model files hold at most "
+            f"{MOST_HEADER_BYTES:,}: list features by their indices instead of their names"
+        )
     with atomic_write(path) as part, part.open("xb") as file:
         file.write(len(raw).to_bytes(LENGTH_BYTES, "little"))
         file.write(raw)

@@ -13,10 +13,11 @@ from puforest import _validation as check
 from puforest._fit_record import FitRecord, OutOfBag
 from puforest._masses import GroupMasses
 from puforest._schema import FeatureSchema
+from puforest.io._columns import restored_columns, stored_columns
 from puforest.io._fields import Fields, ensure
 from puforest.io._labels import restored_classes, restored_names, stored_classes, stored_names
 from puforest.io._parameters import restored_parameters, stored_parameters
-from puforest.io._trees import ARRAYS, MOST_FEATURES, checked_forest
+from puforest.io._trees import ARRAYS, MOST_FEATURES, checked_forest, taken_arrays
 from puforest.prior import PriorEstimate
 from puforest.scenario import SCENARIOS
 
@@ -60,6 +61,7 @@ def stored_model(model: Any, arrays: Arrays) -> dict[str, Any]:
     arrays |= {name: getattr(model._forest, name) for name in ARRAYS}
     if record.schema.names is not None:
         arrays |= stored_names(model.feature_names_in_)
+    arrays |= stored_columns(record.schema)
     return {
         "class": type(model).__name__,
         "parameters": stored_parameters(model.get_params(deep=False)),
@@ -103,25 +105,28 @@ def _stored_out_of_bag(found: OutOfBag | None, arrays: Arrays) -> dict[str, Any]
     return {"risk": None if math.isnan(found.risk) else float(found.risk)}
 
 
-def restored_model(stored: Fields, arrays: Arrays) -> Any:
+def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
     """Restore the estimator after checking its fields; takes its arrays out of `arrays`."""
     name = stored.choice("class", MODULES)
     kind = estimator_class(name)
-    model = kind(**restored_parameters(kind, stored.fields("parameters")))
+    model = kind(**restored_parameters(kind, stored.fields("parameters"), version))
     n_features = stored.integer("n_features", 1, MOST_FEATURES)
     prior = stored.number("prior", check.TINY, BELOW_ONE)
-    for array in ARRAYS:
-        ensure(array in arrays, f"it has no array {array!r}")
-    forest = checked_forest({name: arrays.pop(name) for name in ARRAYS}, n_features, prior)
     names = restored_names(arrays, n_features)
+    schema = FeatureSchema(
+        n_features,
+        None if names is None else tuple(names.tolist()),
+        restored_columns(arrays, n_features) if version > 1 else {},
+    )
+    forest = checked_forest(taken_arrays(arrays, version), schema, prior)
     rows = stored.fields("rows")
     n_rows = [rows.integer(group, 1, check.MAX_UINT32) for group in ("labeled", "unlabeled")]
     rows.finish()
     estimate = stored.optional_fields("prior_estimate")
     record = FitRecord(
         classes=restored_classes(stored.fields("classes")),
-        schema=FeatureSchema(n_features, None if names is None else tuple(names.tolist())),
-        parameters=restored_parameters(kind, stored.fields("fitted_parameters")),
+        schema=schema,
+        parameters=restored_parameters(kind, stored.fields("fitted_parameters"), version),
         masses=_restored_masses(stored.fields("masses"), prior),
         prior_estimate=None if estimate is None else _restored_estimate(estimate, arrays),
         n_labeled=n_rows[0],

@@ -95,6 +95,10 @@ class Fields:
         limit = sys.float_info.max
         return {key: self.number(key, -limit, limit) for key in list(self._left)}
 
+    def integers_by_name(self, low: int, high: int) -> dict[str, int]:
+        """Take all remaining fields, which must be integers from `low` to `high`."""
+        return {key: self.integer(key, low, high) for key in list(self._left)}
+
     def finish(self) -> None:
         """Reject fields that have not been taken."""
         if self._left:

@@ -18,7 +18,7 @@ from puforest.io import _container as container
 from puforest.io._estimator import is_known, restored_model, stored_model
 from puforest.io._fields import Fields, short_repr
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -128,12 +128,13 @@ def load_model(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
 def _restored(header: Any, arrays: container.Arrays) -> Any:
     """Restore a model from its header and arrays, after checking that all of them are used."""
     stored = Fields("its header", header)
-    _refuse_unknown_version(stored.integer("format_version", 1, 2**31))
+    format_version = stored.integer("format_version", 1, 2**31)
+    _refuse_unknown_version(format_version)
     stored.text("puforest_version")
-    model = restored_model(stored.fields("model"), arrays)
+    model = restored_model(stored.fields("model"), arrays, format_version)
     calibration = stored.optional_fields("calibration")
     if calibration is not None:
-        model = calibrated.restored_calibration(calibration, arrays, model)
+        model = calibrated.restored_calibration(calibration, arrays, model, format_version)
     stored.finish()
     if arrays:
         raise ValueError(f"it has the unknown array {short_repr(next(iter(arrays)))}")

@@ -11,6 +11,12 @@ import numpy as np
 
 from puforest import _validation as check
 from puforest._warnings import warn
+from puforest.io._feature_parameters import (
+    restored_categorical,
+    restored_constraints,
+    stored_categorical,
+    stored_constraints,
+)
 from puforest.io._fields import Fields, is_integer
 from puforest.risk import LOSSES, RISKS
 from puforest.scenario import SCENARIOS
@@ -49,8 +55,20 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+# Conversions of parameters that are not single values, to JSON and back with all checks.
+CONVERSIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "categorical_features": (stored_categorical, restored_categorical),
+    "monotonic_cst": (stored_constraints, restored_constraints),
+}
+
+# Parameters that files of version 1 do not have.
+SINCE_VERSION_2 = ("categorical_features", "monotonic_cst")
+
+
 def json_value(name: str, value: Any) -> Any:
     """Convert the value of a parameter to JSON."""
+    if name in CONVERSIONS:
+        return CONVERSIONS[name][0](value)
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, np.bool_):
@@ -88,6 +106,8 @@ def restored(value: Any) -> Any:
 
 def checked(name: str, value: Any) -> Any:
     """Read a parameter, refusing values that ``fit`` would refuse."""
+    if name in CONVERSIONS:
+        return CONVERSIONS[name][1](value)
     value = restored(value)
     if isinstance(value, list):
         raise ValueError(f"parameter {name} is a list")
@@ -98,8 +118,10 @@ def checked(name: str, value: Any) -> Any:
     return value
 
 
-def restored_parameters(estimator_class: Any, stored: Fields) -> dict[str, Any]:
-    """Read the parameters of the constructor, all of them and no others."""
-    params = {name: stored.take(name) for name in estimator_class().get_params(deep=False)}
+def restored_parameters(estimator_class: Any, stored: Fields, version: int) -> dict[str, Any]:
+    """Read the parameters of the constructor, all that a file of this version has and no others."""
+    defaults: dict[str, Any] = estimator_class().get_params(deep=False)
+    names = [name for name in defaults if version > 1 or name not in SINCE_VERSION_2]
+    params = {name: stored.take(name) for name in names}
     stored.finish()
-    return {name: checked(name, value) for name, value in params.items()}
+    return defaults | {name: checked(name, value) for name, value in params.items()}

@@ -6,6 +6,7 @@ from __future__ import annotations
 TRUSTED = (
     "puforest._fit_record.FitRecord",
     "puforest._fit_record.OutOfBag",
+    "puforest._kinds.ColumnKind",
     "puforest._masses.GroupMasses",
     "puforest._model.Forest",
     "puforest._schema.FeatureSchema",

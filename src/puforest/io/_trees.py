@@ -10,11 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puforest._model import LEAF, NODE_FIELDS, Forest
+from puforest._model import LEAF, NODE_FIELDS, Forest, with_missing_sides
+from puforest._schema import FeatureSchema
 from puforest.io._fields import ensure
 
+NODE_ARRAYS = {field.name: np.dtype(field.dtype) for field in NODE_FIELDS}
+
 # Name and dtype of each array.
-ARRAYS = {"offset": np.dtype(np.int64)} | {f.name: np.dtype(f.dtype) for f in NODE_FIELDS}
+ARRAYS = {"offset": np.dtype(np.int64), "categories": np.dtype(np.uint16)} | NODE_ARRAYS
+
+# Arrays that version 1 of the format does not have.
+SINCE_VERSION_2 = ("missing_left", "n_categories", "categories")
+
+Arrays = dict[str, NDArray[Any]]
 
 # One row of this many features takes 128 MB. Importances are such rows, so that without a limit a
 # single number in a file could request any amount of memory.
@@ -25,12 +33,31 @@ MOST_FEATURES = 2**24
 ROUNDING = 1e-6
 
 
-def checked_forest(arrays: dict[str, NDArray[Any]], n_features: int, prior: float) -> Forest:
+def taken_arrays(arrays: Arrays, version: int) -> Arrays:
+    """Take the arrays of a forest out of `arrays`, those that a file of this version has."""
+    names = [name for name in ARRAYS if version > 1 or name not in SINCE_VERSION_2]
+    for name in names:
+        ensure(name in arrays, f"it has no array {name!r}")
+    return {name: arrays.pop(name) for name in names}
+
+
+def checked_forest(arrays: Arrays, schema: FeatureSchema, prior: float) -> Forest:
     """Return the forest of these arrays if they are valid."""
+    if "missing_left" in arrays:
+        return _checked(arrays, schema, prior)
     n = len(arrays["feature"])
+    without = {name: np.zeros(n, dtype) for name, dtype in NODE_ARRAYS.items()}
+    without["categories"] = np.empty(0, dtype=np.uint16)
+    ensure(bool(np.isfinite(arrays["threshold"]).all()), "a threshold is not finite")
+    _checked(without | arrays, schema, prior)
+    return Forest(n_features=schema.n_features, **with_missing_sides(arrays))
+
+
+def _checked(arrays: Arrays, schema: FeatureSchema, prior: float) -> Forest:
+    n, n_features = len(arrays["feature"]), schema.n_features
     for name, dtype in ARRAYS.items():
         ensure(arrays[name].dtype == dtype, f"array {name!r} is not of dtype {dtype}")
-        if name != "offset":
+        if name in NODE_ARRAYS:
             ensure(len(arrays[name]) == n, f"arrays {name!r} and 'feature' differ in length")
     offset = arrays["offset"]
     ensure(len(offset) > 1, "it has no tree")
@@ -43,12 +70,12 @@ def checked_forest(arrays: dict[str, NDArray[Any]], n_features: int, prior: floa
     feature = arrays["feature"]
     ensure(feature.min() >= LEAF, f"feature has a value below {LEAF}")
     ensure(feature.max() < n_features, f"a split is on a feature beyond the {n_features} of X")
-    ensure(bool(np.isfinite(arrays["threshold"]).all()), "a threshold is not finite")
     is_leaf = feature == LEAF
     for field in NODE_FIELDS:
         if field.in_leaves is not None:
             fixed = bool((arrays[field.name][is_leaf] == field.in_leaves).all())
             ensure(fixed, f"{field.name} of a leaf is not {field.in_leaves:g}")
+    _check_splits(arrays, np.flatnonzero(~is_leaf), schema)
     inner, children = _checked_children(offset, size, arrays["left"], ~is_leaf)
     for name, whole in (("w_p", prior), ("w_u", 1.0)):
         at_root = np.abs(arrays[name][offset[:-1]] - whole).max() <= ROUNDING
@@ -57,6 +84,36 @@ def checked_forest(arrays: dict[str, NDArray[Any]], n_features: int, prior: floa
         if field.in_leaves is None:
             _check_sum(field.name, arrays[field.name], inner, children)
     return Forest(n_features=n_features, **{name: arrays[name] for name in ARRAYS})
+
+
+def _check_splits(arrays: Arrays, inner: NDArray[np.int64], schema: FeatureSchema) -> None:
+    """Check thresholds, sides of missing values and lists of categories."""
+    missing_left, n_listed = arrays["missing_left"][inner], arrays["n_categories"][inner]
+    ensure(bool((missing_left <= 1).all()), "missing_left is not 0 or 1")
+    n_known = np.full(schema.n_features, -1, dtype=np.int32)  # -1 unless categorical
+    for j in schema.categorical:
+        n_known[j] = len(schema.categories(j) or ())
+    known = n_known[arrays["feature"][inner]]
+    ensure(bool((n_listed >= 0).all()), "n_categories is negative")
+    matches = (n_listed > 0) == (known >= 0)
+    ensure(bool(matches.all()), "n_categories does not match the kind of the feature")
+
+    threshold = arrays["threshold"][inner]
+    is_zero = bool((threshold[n_listed > 0] == 0).all())
+    ensure(is_zero, "threshold of a split on a categorical feature is not 0")
+    # Infinity separates missing values, which must go right then.
+    is_valid = np.isfinite(threshold) | ((threshold == np.inf) & (missing_left == 0))
+    ensure(bool(is_valid.all()), "a threshold is not finite")
+
+    categories = arrays["categories"]
+    ends = np.cumsum(n_listed, dtype=np.int64)
+    total = int(ends[-1]) if len(ends) else 0
+    ensure(len(categories) == total, "categories and n_categories differ in length")
+    within = categories < np.repeat(known, n_listed)
+    ensure(bool(within.all()), "a listed category is not one of its column")
+    ascends = categories[:-1] < categories[1:]
+    ascends[ends[:-1][(ends[:-1] > 0) & (ends[:-1] < total)] - 1] = True
+    ensure(bool(ascends.all()), "the categories listed for a node are not ascending")
 
 
 def _checked_children(

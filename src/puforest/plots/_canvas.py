@@ -17,11 +17,11 @@ QUIET = "#8a8f98"
 LONGEST_LABEL = 32
 
 
-def axes(ax: Axes | None, *, title: str, xlabel: str, ylabel: str) -> Axes:
-    """Set labels and a light grid on the given axes, or on new ones."""
+def axes(ax: Axes | None, *, title: str, xlabel: str, ylabel: str, height: float = 4) -> Axes:
+    """Set labels and a light grid on the given axes, or on new ones of this height in inches."""
     if ax is None:
         plt = optional_import("matplotlib.pyplot", extra="plot", purpose="plotting")
-        _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+        _, ax = plt.subplots(figsize=(6, height), layout="constrained")
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     ax.grid(alpha=0.25)
     ax.set_axisbelow(True)

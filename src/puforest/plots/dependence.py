@@ -20,6 +20,7 @@ __all__ = ["plot_partial_dependence"]
 PROBABILITY = "Probability of the positive class"
 CATEGORICAL = ("category", "boolean")
 MAX_TICKS = 12
+BAR_HEIGHT = 0.22  # inches, enough for a label
 
 
 def plot_partial_dependence(
@@ -86,13 +87,14 @@ def _plot_curve(dependence: PartialDependence, lines: NDArray[np.float64], ax: A
 def _plot_bars(dependence: PartialDependence, lines: NDArray[np.float64], ax: Axes | None) -> Axes:
     name, labels = dependence.features[0], _labels(dependence.grid[0])
     title = f"Partial dependence on {tick_label(name)}"
-    ax = axes(ax, title=title, xlabel=PROBABILITY, ylabel=tick_label(name))
+    height = max(4, 1 + BAR_HEIGHT * len(labels))
+    ax = axes(ax, title=title, xlabel=PROBABILITY, ylabel=tick_label(name), height=height)
     places = np.arange(len(labels))
     if dependence.average is not None:
         colors = [UNLABELED if gone else LABELED for gone in is_missing(dependence.grid[0])]
         ax.barh(places, dependence.average, color=colors)
     for line in lines:
-        ax.plot(line, places, "o", color=QUIET, alpha=0.3, markersize=3)
+        ax.plot(line, places, "o", color="black", alpha=0.3, markersize=3)
     ax.set_yticks(places, labels=labels)
     ax.invert_yaxis()
     ax.set_xlim(-0.02, 1.02)
