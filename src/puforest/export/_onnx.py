@@ -8,8 +8,8 @@ float32, thresholds are rounded down to float32: no float32 lies between the two
 compares with the rounded threshold as with ``t``. The sum is then also in float32, which is exact
 for votes (integers up to 2²⁴) but not for posteriors; for these, the graph casts X to float64.
 
-Splits on categories test whether X is in a set. The graph adds 1 to all category numbers first: the
-reference implementation of ONNX and older versions of onnxruntime do not support the member 0.
+Splits on categories test whether X is in a set. The graph adds 1 to all category numbers first, because
+the reference implementation in onnx 1.23 takes the member 0 for the end of a set.
 """
 
 from __future__ import annotations
