@@ -101,9 +101,14 @@ def read_pu(
     choice.check(source, name)
     if source.n_rows == 0:
         raise ValueError(f"{source.path} {NO_ROWS}")
-    wanted, without_name = _wanted(source, name, choice)
+    sparse = _sparse(source, name, choice)
+    wanted, without_name = _wanted(source, name, choice, source.item_size if sparse is None else 0)
+    columns: FeatureColumns | SparseColumns
+    if sparse is None:
+        columns = FeatureColumns(source, wanted, choice)
+    else:
+        columns = SparseColumns(sparse, wanted)
     with naming(source.path):
-        columns = _columns(source, name, wanted, choice)
         labels = columns.read(name)
     if not labels:
         raise ValueError(f"{source.path} {NO_ROWS}")
@@ -116,14 +121,11 @@ def read_pu(
     return PUTable(features, labeled, rule)
 
 
-def _columns(
-    source: Source, label: str, wanted: list[str], choice: ColumnChoice
-) -> FeatureColumns | SparseColumns:
-    """Return a reader of the features, a sparse one if zeros need not be looked at."""
+def _sparse(source: Source, label: str, choice: ColumnChoice) -> LibsvmSource | None:
+    """Return a file that can be read as a sparse matrix, since its zeros need no attention."""
     is_simple = label == source.label and not choice.categorical
-    if isinstance(source, LibsvmSource) and is_simple and 0 not in source.missing.numbers:
-        return SparseColumns(source, wanted)
-    return FeatureColumns(source, wanted, choice)
+    is_sparse = is_simple and 0 not in source.missing.numbers
+    return source if isinstance(source, LibsvmSource) and is_sparse else None
 
 
 def _require_features(source: Source, features: Features, choice: ColumnChoice) -> None:
@@ -141,7 +143,9 @@ def _require_features(source: Source, features: Features, choice: ColumnChoice) 
         )
 
 
-def _wanted(source: Source, label: str, choice: ColumnChoice) -> tuple[list[str], list[LeftOut]]:
+def _wanted(
+    source: Source, label: str, choice: ColumnChoice, item_size: int
+) -> tuple[list[str], list[LeftOut]]:
     """Return the columns that may be features, and those left out for having no name."""
     features, drop = choice.features, choice.drop
     n_columns = len(features) or len(source.names) - 1
@@ -150,7 +154,7 @@ def _wanted(source: Source, label: str, choice: ColumnChoice) -> tuple[list[str]
             f"{source.path} has {n_columns:,} columns, but a model has at most "
             f"{MOST_FEATURES:,} features: choose them with --features"
         )
-    require_matrix(source, n_columns)
+    require_matrix(source, n_columns, item_size)
     left = {label, *drop}
     if features:
         wanted = sorted({*features} - left, key=source.names.place)
@@ -171,11 +175,11 @@ def _wanted(source: Source, label: str, choice: ColumnChoice) -> tuple[list[str]
 # Memory
 
 
-def require_matrix(source: Source, n_columns: int) -> None:
-    """Raise an error if a matrix of all rows does not fit into memory."""
+def require_matrix(source: Source, n_columns: int, item_size: int) -> None:
+    """Raise an error if a matrix of all rows, of this many bytes per value, does not fit."""
     if source.n_rows is not None:
         require_memory(
-            n_columns * (source.n_rows * source.item_size + FEATURE),
+            n_columns * (source.n_rows * item_size + FEATURE),
             f"{source.path}: {source.n_rows:,} rows and {n_columns:,} columns of numbers",
             "use fewer rows, or choose columns with --features",
         )
