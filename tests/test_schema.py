@@ -249,3 +249,23 @@ def test_encoded_table():
     assert_array_equal(table[[2, 0]].values, [[NAN, 3], [0, 1.5]])
     assert table.native() is table.values
     assert EncodedTable(np.full((2, 1), NAN), (0,)).n_categories(0) == 0
+
+
+def test_unused_categories_do_not_matter():
+    unused = pd.CategoricalDtype([1, 2, "x"])
+    table = pd.DataFrame({"a": pd.Categorical([1, 2, None], dtype=unused)})
+    schema, encoded = FeatureSchema.of_table(table)
+    assert schema.columns == {0: ColumnKind("category", (1, 2))}
+    assert_array_equal(encoded.values.ravel(), [0, 1, NAN])
+    numbers, encoded = FeatureSchema.of_table(table, categorical_features=None)
+    assert numbers.columns == {}
+    assert_array_equal(encoded.values.ravel(), [1, 2, NAN])
+    assert_array_equal(numbers.table(table).values.ravel(), [1, 2, NAN])
+    flags = pd.DataFrame({"a": pd.Categorical([True, None], categories=[True, "x"])})
+    assert FeatureSchema.of_table(flags)[0].columns == {0: BOOLEAN}
+
+
+def test_tensors_are_arrays():
+    torch = pytest.importorskip("torch")
+    X = torch.arange(6.0).reshape(3, 2)
+    assert_array_equal(FeatureSchema.of_table(X)[1].values, X.numpy())

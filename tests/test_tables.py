@@ -88,7 +88,7 @@ def test_out_of_bag_and_warm_starts(cls):
 def test_new_categories_of_a_warm_start_are_missing_values():
     model = forest(warm_start=True).fit(FRAME, LABELED)
     new = FRAME.assign(color=FRAME["color"].replace("a", "new"))
-    with pytest.warns(UserWarning, match=r"X\['color'\] has categories that the first fit did not"):
+    with pytest.warns(UserWarning, match=r"categories of X\['color'\] that the first fit did not"):
         model.set_params(n_estimators=20).fit(new, LABELED)
     gone = FRAME.assign(color=FRAME["color"].replace("a", None))
     again = forest(warm_start=True).fit(FRAME, LABELED).set_params(n_estimators=20)

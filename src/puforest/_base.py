@@ -163,8 +163,8 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         if unknown:
             places = ", ".join(map(earlier.schema.place, sorted(unknown)))
             warn(
-                f"warm_start=True: {places} has categories that the first fit did not see. They "
-                "are treated as missing values."
+                f"warm_start=True: categories of {places} that the first fit did not see are "
+                "treated as missing values"
             )
         return earlier.schema, table, check.training_labels(y, len(table), name)
 

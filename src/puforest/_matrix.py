@@ -75,10 +75,10 @@ def as_array(X: check.MatrixLike) -> Any:
             return array_of_rows(X)
     if isinstance(X, np.ma.MaskedArray):
         return _filled(X)
-    if not hasattr(X, "dtype") and hasattr(X, "__array__"):
-        X = np.asarray(X)
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a polars LazyFrame: pass X.collect()")
+    if not isinstance(X, np.ndarray) and hasattr(X, "__array__"):
+        X = np.asarray(X)
     if isinstance(getattr(X, "dtype", None), np.dtype) and X.dtype.names:
         raise TypeError(
             "X is a structured array: convert it with "
