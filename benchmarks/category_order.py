@@ -37,7 +37,8 @@ def draw_masses(k: int, risk: str, rng: np.random.Generator) -> tuple[Any, Any]:
     labeled = rng.multinomial(200, of_labeled) / 200
     if risk == "pn":
         of_others = size * (1 - positive) / (size @ (1 - positive))
-        return prior * labeled, prior * labeled + (1 - prior) * rng.multinomial(800, of_others) / 800
+        others = rng.multinomial(800, of_others) / 800
+        return prior * labeled, prior * labeled + (1 - prior) * others
     return prior * labeled, rng.multinomial(800, size) / 800
 
 

@@ -103,6 +103,8 @@ def test_splitters_refuse():
         next(PUStratifiedKFold(2).split(X[:5], y))
     with pytest.raises(TypeError, match="group_duplicates must be True or False"):
         next(PUStratifiedKFold(2, group_duplicates="yes").split(X, y))
+    with pytest.raises(ValueError, match="X contains infinity"):
+        next(PUStratifiedKFold(2, group_duplicates=True).split(np.full((20, 1), np.inf), y))
 
 
 def test_train_test_split_takes_what_scikit_learn_takes():

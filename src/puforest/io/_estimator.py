@@ -78,6 +78,10 @@ def stored_model(model: Any, arrays: Arrays) -> dict[str, Any]:
         "rows": {"labeled": record.n_labeled, "unlabeled": record.n_unlabeled},
         "seed": record.seed,
         "out_of_bag": _stored_out_of_bag(record.out_of_bag, arrays),
+        "missing_values": {
+            "added": list(record.added_missing),
+            "removed": list(record.removed_missing),
+        },
     }
 
 
@@ -136,6 +140,7 @@ def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
         n_unlabeled=n_rows[1],
         seed=stored.integer("seed", 0, np.iinfo(np.int32).max),
         out_of_bag=_restored_out_of_bag(stored.optional_fields("out_of_bag"), arrays),
+        **_restored_missing_values(stored) if version > 1 else {},
     )
     if "n_estimators" not in model.get_params(deep=False):
         ensure(forest.n_trees == 1, f"a {name} has one tree")
@@ -144,6 +149,13 @@ def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
     stored.finish()
     model._record, model._forest = record, forest
     return model
+
+
+def _restored_missing_values(stored: Fields) -> dict[str, tuple[str, ...]]:
+    fields = stored.fields("missing_values")
+    found = {f"{change}_missing": tuple(fields.texts(change)) for change in ("added", "removed")}
+    fields.finish()
+    return found
 
 
 def _restored_masses(stored: Fields, prior: float) -> GroupMasses:
