@@ -101,9 +101,10 @@ def test_dates_and_sparse_matrices_have_no_categories():
     dates = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-02"])})
     with pytest.raises(ValueError, match=r"categorical_features: X\['day'\] has dates"):
         FeatureSchema.of_table(dates, categorical_features=["day"])
+    sparse = sp.csr_array(np.eye(3))
     with pytest.raises(ValueError, match="categorical_features cannot be used with sparse X"):
-        FeatureSchema.of_table(sp.eye_array(3, format="csr"), categorical_features=[0])
-    FeatureSchema.of_table(sp.eye_array(3, format="csr"), categorical_features=[])
+        FeatureSchema.of_table(sparse, categorical_features=[0])
+    assert FeatureSchema.of_table(sparse, categorical_features=[])[0] == FeatureSchema(3)
 
 
 def test_many_categories_do_not_cost_time():

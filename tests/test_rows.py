@@ -39,7 +39,7 @@ def test_cells_of_lists_keep_their_types():
     mixed = array_of_rows([["a", 1.5, True], ["b", None, False]])
     assert [type(cell) for cell in mixed[0]] == [str, float, bool]
     assert array_of_rows([[1, 2.5], [3, 4]]).dtype == np.float64
-    assert array_of_rows([[True, False]]).dtype == bool
+    assert array_of_rows([[True, False]]).dtype == object
     assert array_of_rows([[True, 2.5]]).dtype == object
     ragged = [[1, 2], [3]]
     assert array_of_rows(ragged) is ragged

@@ -167,7 +167,7 @@ def test_native_types():
 
 
 def test_fits_that_cannot_fit_into_memory_are_refused(monkeypatch):
-    wide = sp.random_array((100, 5000), density=0.1, format="csr", rng=0)
+    wide = sp.csr_array(np.random.default_rng(0).random((100, 5000)) < 0.1)
     labels = np.arange(100) % 2
     model = PUDecisionTreeClassifier(prior=0.6, max_depth=1)
     monkeypatch.setattr(_memory, "available_memory", lambda: 900_000)

@@ -30,8 +30,8 @@ def _read_series(series: Any, place: str) -> Column:
     if dtype == pl.Boolean:
         return Column("boolean", series.cast(pl.Float32).to_numpy())
     if dtype.is_numeric():
-        wide = dtype.is_decimal() or dtype in (pl.Int128, pl.UInt64)
-        return Column("number", (series.cast(pl.Float64) if wide else series).to_numpy())
+        short = (pl.Int8, pl.Int16, pl.UInt8, pl.UInt16, pl.Float32)  # exact in float32
+        return Column("number", (series if dtype in short else series.cast(pl.Float64)).to_numpy())
     if dtype == pl.String:
         return _text(series)
     if dtype in (pl.Categorical, pl.Enum):
