@@ -63,7 +63,7 @@ def test_all_libraries_agree(table):
         schema, found = FeatureSchema.of_table(form)
         assert schema.n_features == expected.n_features
         for j, column in enumerate(table.values()):
-            if all(c is None or isinstance(c, float) and math.isnan(c) for c in column):
+            if all(c is None or (isinstance(c, float) and math.isnan(c)) for c in column):
                 continue  # without any value the type of the column decides
             assert schema.columns.get(j) == expected.columns.get(j)
             assert_array_equal(found.values[:, j], encoded.values[:, j])
