@@ -59,7 +59,7 @@ def masked(values):
     return np.ma.masked_array(values, mask=where)
 
 
-@pytest.mark.parametrize("reader", [reader for reader in READERS if reader != "propensity"])
+@pytest.mark.parametrize("reader", READERS)
 def test_masked_entries_are_missing_values(reader):
     table = masked(X)
     for found, expected in zip(
@@ -78,7 +78,7 @@ def test_masked_entries_of_predictions():
 
 def test_missing_values_where_numbers_are_needed():
     with pytest.raises(ValueError, match="X contains NaN"):
-        linear_propensity(masked(X))
+        linear_propensity(masked(X), [1, 1, 1])
     with pytest.raises(ValueError, match="X contains NaN"):
         NaivePUClassifier(LogisticRegression()).fit(masked(X), Y)
 
