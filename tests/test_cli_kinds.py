@@ -89,6 +89,9 @@ def test_missing_markers_can_be_changed(tmp_path):
     path = csv(tmp_path, town=["unk", "NA", *WORDS[2:]], b=[-999, "-999.0", *range(2, N)])
     features = read(path, "y", missing=["unk", "-999"]).features
     assert features.missing == {"town": 2, "b": 2}
+    days = csv(tmp_path, day=["1900-01-01", *DAYS[1:]])
+    assert read(days, "y", missing=["1900-01-01"]).features.X["day"][0].as_py() is None
+    path = csv(tmp_path, town=["unk", "NA", *WORDS[2:]])
     features = read(path, "y", missing=["unk"], not_missing=["NA"]).features
     assert features.missing == {"town": 1}
     assert "NA" in features.X["town"].to_pylist()
@@ -151,7 +154,7 @@ def test_exceptions_are_refused(tmp_path, column, said):
     with pytest.raises(ValueError, match="the column b holds") as error:
         read(path, "y")
     assert f"{path}, {said}" in str(error.value)
-    for way_out in ("use --missing", "--drop b", "use --categorical b"):
+    for way_out in ("Use --missing", "--drop b", "--categorical b if"):
         assert way_out in str(error.value)
     cell = next(cell for cell in column if f"holds {cell!r}" in said)
     assert read(path, "y", missing=[cell]).features.missing == {"b": 1}

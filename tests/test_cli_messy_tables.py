@@ -224,7 +224,7 @@ def test_monotonic(cli, folder, tmp_path, direction, sign):
 @pytest.mark.parametrize(
     ("column", "cell", "said"),
     [
-        ("age", "old", "line 4: the column age holds 'old', which is not a number. If it marks a"),
+        ("age", "old", "line 4: the column age holds 'old', which is not a number. Use"),
         ("since", "soon", "line 4: the column since holds 'soon', which is not a date"),
         ("union", "maybe", "line 4: the column union holds 'maybe', which is not true or false"),
         ("union", "7", "the column union holds '7', which is not true or false"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from puforest._kinds import ColumnKind
 from puforest._named_table import NamedTable
 from puforest.cli._model_columns import Columns
 from puforest.cli.tables._arrow import arrow
-from puforest.cli.tables._features import DECIMAL_COMMA, Features, refuse_infinite, ways_out
+from puforest.cli.tables._features import DECIMAL_COMMA, Features, missing_option, refuse_infinite
 from puforest.cli.tables._kinds import (
     BOOLEAN,
     CATEGORY,
@@ -195,7 +196,10 @@ class ModelRows:
         if source.decimal == "." and kind == NUMBER and re.match(WITH_COMMA, cell):
             way_out = DECIMAL_COMMA
         else:
-            way_out = ways_out(name, cell)
+            way_out = (
+                f"Use {missing_option(cell)} if this marks missing values; otherwise correct it, "
+                f"or fit a model without the column: --drop {shlex.quote(name)}"
+            )
         raise ValueError(
             f"{source.path}, {source.line_of(name, cell)}the column {name} holds {cut(cell)!r}, "
             f"which is not {noun}. {way_out}"
@@ -255,7 +259,7 @@ class ModelRows:
     def _dates(self, name: str, column: Any) -> Any:
         compute = arrow("compute")
         cells = column.cast(arrow().string())
-        found = text_as_dates(cells)
+        found = text_as_dates(cells, self.source.missing)
         is_missing = self.source.missing.among(compute.utf8_trim_whitespace(cells))
         odd = compute.and_not(compute.and_(cells.is_valid(), found.is_null()), is_missing)
         if compute.any(odd).as_py():

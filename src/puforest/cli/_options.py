@@ -64,7 +64,7 @@ Features = Annotated[
     typer.Option(
         "--features",
         metavar="COLUMN",
-        help="Feature column; repeat the option for more. By default, all columns that can be.",
+        help="Feature column; repeat the option for more. By default, all that can be used.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -92,8 +92,8 @@ Categorical = Annotated[
     typer.Option(
         "--categorical",
         metavar="COLUMN",
-        help="Column of numbers that are codes of categories; repeat the option for more. Text is "
-        "always read as categories.",
+        help="Column whose numbers are codes of categories; repeat the option for more. Text is "
+        "read as categories anyway.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -209,7 +209,7 @@ class Reading:
             "--not-missing",
             metavar="VALUE",
             help="Text that does not mark missing values, such as NA for Namibia; repeat the "
-            "option for more.",
+            "option for more. The model remembers it.",
             rich_help_panel=READING,
         ),
     ] = None

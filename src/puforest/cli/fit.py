@@ -43,6 +43,7 @@ DIRECTIONS = {"+1": 1, "1": 1, "increasing": 1, "-1": -1, "decreasing": -1}
     "puforest fit payments.csv --label known_fraud -o model.puf",
     "puforest fit payments.csv --label known_fraud --prior 0.03 --drop id -o model.puf",
     "puforest fit payments.csv --label known_fraud --scenario single-training-set -o model.puf",
+    "puforest fit payments.csv --label known_fraud --categorical shop --missing -1 -o model.puf",
 )
 def fit(
     console: Console,

@@ -12,7 +12,7 @@ from puforest._text import reads_as_number
 from puforest.cli.tables._arrow import arrow
 from puforest.cli.tables._kinds import BOOLEAN, CATEGORY, DATETIME, is_string
 from puforest.cli.tables._labels import as_text
-from puforest.cli.tables._names import cut, name_list
+from puforest.cli.tables._names import LONGEST, cut, name_list
 from puforest.cli.tables._number_columns import MANY_ROWS, NumberColumns
 from puforest.cli.tables._numbers import Words
 from puforest.cli.tables._source import Source
@@ -161,20 +161,18 @@ def _refuse_mixed(source: Source, name: str, words: Words, n_numbers: int) -> No
     if 2 * words.dates > given:
         odd, usual, n_usual = words.no_date or "", "dates", words.dates
     if 2 * n_usual > given and odd:
+        column = shlex.quote(name)
         raise ValueError(
             f"{source.path}, {source.line_of(name, odd)}the column {name} holds {cut(odd)!r}, but "
-            f"{n_usual:,} of its {given:,} values are {usual}. {ways_out(name, odd)}; or, if the "
-            f"values are categories, use --categorical {shlex.quote(name)}"
+            f"{n_usual:,} of its {given:,} values are {usual}. Use {missing_option(odd)} if this "
+            f"marks missing values, --categorical {column} if the values are categories, or --drop "
+            f"{column} to leave the column out"
         )
 
 
-def ways_out(name: str, cell: str) -> str:
-    """Say what to do about a cell that is not of the kind of its column."""
-    marker = f"use --missing {shlex.quote(cell.strip())}" if len(cell) < 100 else "use --missing"
-    return (
-        f"If it marks a missing value, {marker}; otherwise correct it, or fit without the column: "
-        f"--drop {shlex.quote(name)}"
-    )
+def missing_option(cell: str) -> str:
+    """Return the option that declares a cell as missing."""
+    return f"--missing {shlex.quote(cell.strip()) if len(cell) < LONGEST else 'VALUE'}"
 
 
 # Columns to leave out
