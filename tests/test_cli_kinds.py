@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from scipy.sparse import issparse
 from table_files import read
 
 from puforest.cli.tables._dates import dates
@@ -107,6 +108,24 @@ def test_markers_apply_to_all_formats(tmp_path):
     assert read(tmp_path / "t.npz", missing=["-999"]).features.missing == {"x1": 2}
     (tmp_path / "t.svm").write_text("".join(f"{i % 2} 1:{i} 2:nan\n" for i in range(5)) + "0 1:-9")
     assert read(tmp_path / "t.svm", missing=["-9"]).features.missing == {"1": 1, "2": 5}
+
+
+def test_libsvm_files_are_sparse(tmp_path):
+    lines = [f"{i % 2} 1:{i} 3:{i % 5 or -9} 4:1\n" for i in range(20)]
+    (tmp_path / "t.svm").write_text("# comment\n" + "".join(lines))
+    X = read(tmp_path / "t.svm").features.X.values
+    assert issparse(X)
+    rows = [[i, 0, i % 5 or -9, 1] for i in range(20)]
+    np.testing.assert_array_equal(X.toarray(), rows)
+    some = read(tmp_path / "t.svm", drop=["3"]).features
+    assert some.names == ["1", "2", "4"]
+    np.testing.assert_array_equal(some.X.values.toarray(), np.delete(rows, 2, axis=1))
+    # Zeros that a line does not mention are looked at, if they are special.
+    features = read(tmp_path / "t.svm", missing=["0"], drop=["2"]).features
+    assert features.missing == {"1": 1}
+    assert not issparse(features.X.values)
+    features = read(tmp_path / "t.svm", categorical=["3"]).features
+    assert features.kinds == {"3": "category"}
 
 
 # Mixed columns

@@ -18,9 +18,7 @@ def read(text):
     """Parse the nodes: depth, condition, W_u, posterior."""
     nodes = []
     for line in text.splitlines()[1:]:
-        bars, condition, *columns = re.match(
-            r"((?:\|   )*(?:\|-- )?)(.*?)" + COLUMNS, line
-        ).groups()
+        bars, condition, *columns = re.match(LINE, line).groups()
         nodes.append((len(bars) // 4, condition, float(columns[1]), float(columns[2])))
     return nodes
 

@@ -166,6 +166,29 @@ def test_columns_of_another_dtype_are_rejected(content, tmp_path):
 @pytest.mark.parametrize(
     ("name", "stored", "message"),
     [
+        ("categorical_features", {"indices": [8]}, "has the index 8, but X has the columns 0 to 7"),
+        ("categorical_features", {"names": ["none"]}, "has the name 'none', which is no column"),
+        ("categorical_features", {"mask": [0], "length": 5}, "each of the 8 features of X, got 5"),
+        ("monotonic_cst", {"by_name": {"none": 1}}, "has the key 'none', which is no column of X"),
+        ("monotonic_cst", {"by_name": {"odor": 1}}, "constrains X.'odor'., which is categorical"),
+        (
+            "monotonic_cst",
+            {"increasing": [0], "decreasing": [], "length": 5},
+            "each of the 8 features of X, got 5",
+        ),
+    ],
+)
+def test_parameters_of_the_fit_must_match_the_columns(name, stored, message, content, tmp_path):
+    header, arrays = unpacked(content)
+    header["model"]["fitted_parameters"][name] = stored
+    (tmp_path / "bad.puf").write_bytes(packed(header, arrays))
+    with pytest.raises(ValueError, match=f"is not a puforest model: .*{message}"):
+        puforest.load(tmp_path / "bad.puf")
+
+
+@pytest.mark.parametrize(
+    ("name", "stored", "message"),
+    [
         ("categorical_features", "from_type", "categorical_features is 'from_type'"),
         ("categorical_features", [1], r"categorical_features is \[1\]"),
         ("categorical_features", {}, "has no 'indices'"),

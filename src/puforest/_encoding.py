@@ -114,7 +114,7 @@ def first_value(column: Column) -> str:
 def _training_categories(column: Column, place: str, *, requested: bool) -> TrainingColumn:
     """Number the labels that occur in ascending order."""
     labels = column.labels or ()
-    count = np.bincount(column.values[column.values >= 0], minlength=len(labels))
+    count = np.bincount(_shifted(column), minlength=len(labels) + 1)[1:]
     present = np.flatnonzero(count)
     found = [tidy_number(labels[code]) for code in present.tolist()]
     _refuse_mixed_labels(found, place)
@@ -156,9 +156,16 @@ def _known_categories(
 
 
 def _by_code(column: Column, values: Numbers) -> Numbers:
-    """Replace codes by the values of their labels; -1, the last element, is missing."""
-    result: Numbers = np.append(values, np.nan).astype(values.dtype)[column.values]
+    """Replace codes by the values of their labels."""
+    of_missing = np.array([np.nan], dtype=values.dtype)
+    result: Numbers = np.concatenate([of_missing, values])[_shifted(column)]
     return result
+
+
+def _shifted(column: Column) -> NDArray[np.intp]:
+    """Return codes that are 0 for missing values, of the type of indices."""
+    codes: NDArray[np.intp] = np.add(column.values, 1, dtype=np.intp)
+    return codes
 
 
 def _numbers_of_labels(column: Column, place: str) -> Numbers:

@@ -50,7 +50,8 @@ def _signs(value: Any, schema: FeatureSchema) -> Iterator[tuple[int, Any]]:
             f"monotonic_cst must have one entry for each of the {schema.n_features} features of X, "
             f"got {len(signs)}"
         )
-    yield from enumerate(signs.tolist())
+    for j in np.flatnonzero(signs).tolist():  # of millions of features, few are constrained
+        yield j, signs[j].item()
 
 
 def _signs_by_name(value: Mapping[Any, Any], schema: FeatureSchema) -> Iterator[tuple[int, Any]]:

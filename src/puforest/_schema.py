@@ -66,9 +66,8 @@ class FeatureSchema:
                 j: ColumnKind("category", tuple(range(X.n_categories(j)))) for j in X.categorical
             }
             return cls(X.shape[1], None, kinds), X
-        values = X.values if isinstance(X, NamedTable) else X
-        found = opened(values, estimator)
         names = tuple(X.columns) if isinstance(X, NamedTable) else _string_names(X)
+        found = opened(X.values if isinstance(X, NamedTable) else X, estimator)
         schema = cls(found.shape[1], names)
         requested = requested_columns(categorical_features, names, schema.n_features)
         if isinstance(found, np.ndarray | sp.csr_array) and not requested:

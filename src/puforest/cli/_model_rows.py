@@ -15,8 +15,7 @@ from puforest._kinds import ColumnKind
 from puforest._named_table import NamedTable
 from puforest.cli._model_columns import Columns
 from puforest.cli.tables._arrow import arrow
-from puforest.cli.tables._feature_columns import Features
-from puforest.cli.tables._features import DECIMAL_COMMA, refuse_infinite, ways_out
+from puforest.cli.tables._features import DECIMAL_COMMA, Features, refuse_infinite, ways_out
 from puforest.cli.tables._kinds import (
     BOOLEAN,
     CATEGORY,
@@ -24,6 +23,7 @@ from puforest.cli.tables._kinds import (
     DURATION,
     NUMBER,
     ColumnType,
+    column_type,
     decoded,
     is_string,
 )
@@ -156,7 +156,7 @@ class ModelRows:
         """Read all rows, and their labels."""
         source, columns = self.source, self._columns
         name = label_column(source, label)
-        require_matrix(source, len(columns.names))
+        require_matrix(source, len(columns.names), source.item_size)
         batches = list(self.batches([name]))
         if not batches:
             raise ValueError(f"{source.path} {NO_ROWS}")
@@ -243,6 +243,8 @@ class ModelRows:
 
         def values(column: Any) -> Any:
             column = decoded(column)
+            if not arrow().types.is_null(column.type):
+                self._refuse_type(name, column_type(column.type))
             if is_string(column.type):
                 column = self._dates(name, column)
             gaps.missing[name] += column.null_count

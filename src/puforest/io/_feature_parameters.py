@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puforest._categorical import FROM_DTYPE
+from puforest._categorical import FROM_DTYPE, requested_columns
+from puforest._monotone import monotone_features
+from puforest._schema import FeatureSchema
 from puforest.io._fields import Fields, ensure, is_integer, short_repr
 from puforest.io._trees import MOST_FEATURES
 
@@ -78,6 +80,12 @@ def restored_constraints(stored: Any) -> Any:
         signs[constrained] = sign
     fields.finish()
     return signs
+
+
+def check_columns(parameters: dict[str, Any], schema: FeatureSchema) -> None:
+    """Reject parameters of a fit that do not match the columns."""
+    requested_columns(parameters["categorical_features"], schema.names, schema.n_features)
+    monotone_features(parameters["monotonic_cst"], schema)
 
 
 def _vector(name: str, value: Any) -> NDArray[Any]:

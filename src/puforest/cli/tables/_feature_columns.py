@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from puforest._named_table import NamedTable
 from puforest.cli.tables._arrow import arrow
 from puforest.cli.tables._features import (
     ColumnChoice,
+    Features,
     LeftOut,
     remark_on_categories,
     text_kinds,
@@ -22,38 +22,6 @@ from puforest.cli.tables._kinds import BOOLEAN, CATEGORY
 from puforest.cli.tables._number_columns import NumberColumns, look_like_identifiers
 from puforest.cli.tables._source import CELLS, Source, rows_at_a_time
 from puforest.cli.tables._values import ValueColumn, booleans, number_codes
-
-
-@dataclass(frozen=True)
-class Features:
-    """Features of a table.
-
-    Attributes
-    ----------
-    X : NamedTable or pyarrow.Table
-        The features: an array if all of them are plain numbers, else a table.
-    names : list of str
-        Their names.
-    kinds : dict of str to str
-        Kinds of the features that are not plain numbers.
-    missing, infinite : dict of str to int
-        Number of missing and of infinite cells of each feature that has any.
-    left_out : list of LeftOut
-        Columns that are not used as features.
-    identifiers : list of str
-        Features of integers that look like identifiers.
-    remarks : list of str
-        Warnings about features.
-    """
-
-    X: Any = field(repr=False)
-    names: list[str]
-    kinds: dict[str, str] = field(default_factory=dict)
-    missing: dict[str, int] = field(default_factory=dict)
-    infinite: dict[str, int] = field(default_factory=dict)
-    left_out: list[LeftOut] = field(default_factory=list)
-    identifiers: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
 
 
 class FeatureColumns:
@@ -100,7 +68,7 @@ class FeatureColumns:
             self._add_values(self._values, batch.others.columns[1:])
         return labels
 
-    def read_words(self) -> None:
+    def _read_words(self) -> None:
         """Read the columns of a text file again that hold something other than numbers."""
         found, self._remarks = text_kinds(self._source, self._numbers, self._choice.categorical)
         self._kinds |= found
@@ -121,6 +89,7 @@ class FeatureColumns:
 
     def features(self) -> Features:
         """Return the features, and the columns that are left out."""
+        self._read_words()
         required = self._choice.required
         values = {}
         for name, column in self._values.items():

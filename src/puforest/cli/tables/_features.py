@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from puforest._text import reads_as_number
@@ -32,6 +32,38 @@ class LeftOut:
 
     name: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Features:
+    """Features of a table.
+
+    Attributes
+    ----------
+    X : NamedTable or pyarrow.Table
+        The features: an array if all of them are plain numbers, else a table.
+    names : list of str
+        Their names.
+    kinds : dict of str to str
+        Kinds of the features that are not plain numbers.
+    missing, infinite : dict of str to int
+        Number of missing and of infinite cells of each feature that has any.
+    left_out : list of LeftOut
+        Columns that are not used as features.
+    identifiers : list of str
+        Features of integers that look like identifiers.
+    remarks : list of str
+        Warnings about features.
+    """
+
+    X: Any = field(repr=False)
+    names: list[str]
+    kinds: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, int] = field(default_factory=dict)
+    infinite: dict[str, int] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
+    identifiers: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
