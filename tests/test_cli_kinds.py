@@ -191,7 +191,8 @@ def test_numbers_stored_as_text_are_remarked(tmp_path):
 def test_columns_that_are_left_out(tmp_path):
     columns = {
         "id": [f"P{i:03}" for i in range(N)],
-        "year": [2024] * N,
+        "year": [20240131] * N,
+        "flag": ["true"] * N,
         "state": ["CH"] * N,
         "note": ["NA"] * N,
         "once": ["x", *[""] * (N - 1)],
@@ -202,16 +203,18 @@ def test_columns_that_are_left_out(tmp_path):
     assert features.names == ["a", "once", "serial"]
     assert reasons(features) == {
         "id": "text that differs in every row, probably an identifier",
-        "year": "constant, always 2024",
+        "year": "constant, always 20240131",
+        "flag": "constant, always true",
         "state": "constant, always CH",
         "note": "empty",
     }
     assert features.identifiers == ["serial"]
-    kept = read(path, "y", keep=["id", "year", "state"]).features
-    assert kept.names == ["a", "id", "year", "state", "once", "serial"]
-    assert kept.kinds == {"id": "category", "state": "category", "once": "category"}
+    kept = read(path, "y", keep=["id", "year", "flag", "state"]).features
+    assert kept.names == ["a", "id", "year", "flag", "state", "once", "serial"]
+    words = dict.fromkeys(["id", "state", "once"], "category")
+    assert kept.kinds == {"flag": "boolean", **words}
     assert list(reasons(kept)) == ["note"]
-    assert read(path, "y", drop=["id", "year", "state", "note"]).features.left_out == []
+    assert read(path, "y", drop=["id", "year", "flag", "state", "note"]).features.left_out == []
     for option in ("keep", "features", "categorical"):
         with pytest.raises(ValueError, match="the column note cannot be a feature: empty"):
             read(path, "y", **{option: ["note"]})
@@ -284,6 +287,14 @@ def test_kinds_of_types(tmp_path, values, kind, first):
     assert features.X["b"][0].as_py() == first
     gaps = pa.array([None, *values.to_pylist()[1:]], values.type)
     assert read(feather(tmp_path, b=gaps), "y").features.missing == {"b": 1}
+
+
+def test_dates_are_no_categories(tmp_path):
+    path = feather(tmp_path, day=pa.array(DAYS).cast(pa.date32()))
+    with pytest.raises(
+        ValueError, match=r"--categorical day: the column holds date32\[day\], which"
+    ):
+        read(path, "y", categorical=["day"])
 
 
 # Dates

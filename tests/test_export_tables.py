@@ -1,6 +1,7 @@
 """Exports of models for tables with categories, booleans, dates and missing values."""
 
 import json
+from dataclasses import replace
 from itertools import combinations, product
 from math import factorial
 
@@ -26,6 +27,7 @@ from scipy.sparse import csr_array
 
 from puforest import PUExtraTreesClassifier
 from puforest._encoded import EncodedTable
+from puforest._kinds import ColumnKind
 from puforest.calibration import PUCalibratedClassifier
 from puforest.export import (
     _onnx,
@@ -131,6 +133,16 @@ def test_large_sets_are_rejected_by_onnx(monkeypatch):
     monkeypatch.setattr(_onnx, "MOST_LISTED", n - 1)
     with pytest.raises(ValueError, match=rf"list {n:,} categories, and to_onnx writes at most"):
         to_onnx(model)
+
+
+def test_labels_that_are_not_valid_unicode():
+    model = mixed_model()
+    columns = {1: ColumnKind("category", ("a", "b", "c\ud800"))}
+    schema = replace(SCHEMA, columns=SCHEMA.columns | columns)
+    model._record = replace(model._record, schema=schema)
+    assert to_treelite(model).num_feature == len(NAMES)
+    props = {prop.key: prop.value for prop in to_onnx(model).metadata_props}
+    assert json.loads(props["columns"])[0]["categories"][2] == "c\ud800"
 
 
 def test_metadata():

@@ -189,8 +189,8 @@ def test_parameters_of_the_fit_must_match_the_columns(name, stored, message, con
 @pytest.mark.parametrize(
     ("name", "stored", "message"),
     [
-        ("categorical_features", "from_type", "categorical_features is 'from_type'"),
-        ("categorical_features", [1], r"categorical_features is \[1\]"),
+        ("categorical_features", "from_type", "categorical_features is not an object"),
+        ("categorical_features", [1], "categorical_features is not an object"),
         ("categorical_features", {}, "has no 'indices'"),
         ("categorical_features", {"indices": [-1]}, "indices is not a list of integers from 0"),
         ("categorical_features", {"indices": [True]}, "indices is not a list of integers from 0"),
@@ -202,7 +202,7 @@ def test_parameters_of_the_fit_must_match_the_columns(name, stored, message, con
         ("categorical_features", {"mask": [0]}, "has no 'length'"),
         ("categorical_features", {"mask": [2], "length": 2}, "mask is not a list .* from 0 to 1"),
         ("categorical_features", {"mask": [0], "length": 2**40}, "length is 1099511627776"),
-        ("monotonic_cst", "up", "monotonic_cst is 'up'"),
+        ("monotonic_cst", "up", "monotonic_cst is not an object"),
         ("monotonic_cst", {"by_name": {"a": 2}}, "a is 2, not an integer from -1 to 1"),
         ("monotonic_cst", {"by_name": []}, "by_name is not an object"),
         ("monotonic_cst", {"increasing": [0], "length": 1}, "has no 'decreasing'"),

@@ -262,7 +262,8 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict, with the columns of ``fit``. Categories that ``fit`` did not see are
+            treated as missing values.
 
         Returns
         -------
@@ -278,7 +279,8 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict, with the columns of ``fit``. Categories that ``fit`` did not see are
+            treated as missing values.
 
         Returns
         -------
@@ -295,7 +297,8 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict, with the columns of ``fit``. Categories that ``fit`` did not see are
+            treated as missing values.
 
         Returns
         -------
@@ -318,7 +321,8 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict, with the columns of ``fit``. Categories that ``fit`` did not see are
+            treated as missing values.
         y : array-like of shape (n_samples,)
             True classes, coded as in ``fit``.
         sample_weight : array-like of shape (n_samples,), optional

@@ -240,7 +240,7 @@ class PUCalibratedClassifier(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows.
+            Training rows, of any type that the estimator takes.
         y : array-like of shape (n_samples,)
             Labels with two values: the larger marks labeled positives, the smaller unlabeled rows.
         sample_weight : array-like of shape (n_samples,), optional

@@ -4,6 +4,7 @@ None of the libraries is imported unless one of its tables is read.
 """
 
 from puforest._columns._column import Column, TableColumns, as_categories, tidy_number
+from puforest._columns._objects import is_missing
 from puforest._columns._table import ArrayColumns, as_table, columns_of, is_data_frame
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "as_table",
     "columns_of",
     "is_data_frame",
+    "is_missing",
     "tidy_number",
 ]

@@ -42,8 +42,8 @@ def missing_column(n: int) -> Column:
 def nested_error(place: str, found: str) -> TypeError:
     """Make the error for a column whose cells are not single values."""
     return TypeError(
-        f"{place} has cells of type {found}, but must have numbers, strings, booleans, dates or "
-        "durations: unpack the column into several columns, or drop it"
+        f"{place} has cells of type {found}, but the argument must be a table of strings, numbers, "
+        "booleans, dates or durations: unpack the column into several columns, or drop it"
     )
 
 

@@ -68,7 +68,7 @@ def describe_kinds(features: Features) -> str:
 def print_left_out(console: Console, features: Features) -> None:
     """List the columns that are not used, with the reasons."""
     left_out = features.left_out
-    reasons = {column.name: column.reason for column in left_out[:MOST_LEFT_OUT]}
+    reasons = [(column.name, column.reason) for column in left_out[:MOST_LEFT_OUT]]
     more = len(left_out) - len(reasons)
     some = f"{more:,} more; --json lists all of them. " if more > 0 else ""
     console.warning_list(

@@ -18,7 +18,7 @@ from puforest.cli.tables._features import (
     why_numbers_left_out,
     why_values_left_out,
 )
-from puforest.cli.tables._kinds import BOOLEAN, CATEGORY
+from puforest.cli.tables._kinds import BOOLEAN, CATEGORY, DATETIME, DURATION
 from puforest.cli.tables._number_columns import NumberColumns, look_like_identifiers
 from puforest.cli.tables._source import CELLS, Source, rows_at_a_time
 from puforest.cli.tables._values import ValueColumn, booleans, number_codes
@@ -50,6 +50,11 @@ class FeatureColumns:
             name: f"its type is {found.name}" for name, found in types.items() if not found.kind
         }
         self._kinds = {name: found.kind for name, found in types.items() if found.kind}
+        for name in choice.categorical:
+            if self._kinds.get(name) in (DATETIME, DURATION):
+                raise ValueError(
+                    f"--categorical {name}: the column holds {types[name].name}, which has an order"
+                )
         self._values = {
             name: ValueColumn(kind, source.missing, from_text=False)
             for name, kind in self._kinds.items()
@@ -101,14 +106,14 @@ class FeatureColumns:
                 values[name] = cells
                 self._remarks += remarks_on(name, column.kind, cells, required)
         numbers = self._numbers
-        out = why_numbers_left_out(self._source, numbers, required)
+        out = why_numbers_left_out(self._source, numbers, self._kinds, required)
         self._left_out |= {numbers.names[i]: reason for i, reason in out.items()}
         text = {i for i, name in enumerate(numbers.names) if name in self._values}
         places = [i for i in range(len(numbers.names)) if i not in out and i not in text]
         names = [numbers.names[i] for i in places]
         gaps = numbers.n_rows - numbers.n_present[places]
         infinite = numbers.n_present[places] - numbers.n_finite[places]
-        kinds = {n: CATEGORY for n in names if n in self._choice.categorical}
+        kinds = {n: CATEGORY for n in self._choice.categorical if n not in self._left_out}
         kinds = {n: k for n, k in self._kinds.items() if n not in self._left_out} | kinds
         X = numbers.matrix(places, "F" if kinds else "C") if places else np.empty((0, 0))
         is_identifier = look_like_identifiers(X)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from puforest._kinds import MAX_CATEGORIES
 from puforest._text import reads_as_number
 from puforest.cli.tables._arrow import arrow
 from puforest.cli.tables._kinds import BOOLEAN, CATEGORY, DATETIME, is_string
+from puforest.cli.tables._labels import as_text
 from puforest.cli.tables._names import cut, name_list
 from puforest.cli.tables._number_columns import MANY_ROWS, NumberColumns
 from puforest.cli.tables._numbers import Words
 from puforest.cli.tables._source import Source
-
-# Categories of a column that a model can tell apart.
-MOST_CATEGORIES = 65_535
 
 DECIMAL_COMMA = "If these are numbers with a decimal comma, use --decimal ,"
 
@@ -102,12 +101,13 @@ class ColumnChoice:
         for option, names in {**options, "--drop": self.drop}.items():
             if label in names:
                 raise ValueError(f"{label} is the label column: it cannot be in {option}")
+        features, drop = {*self.features}, {*self.drop}
         for option, names in options.items():
             source.require_columns(names, option)
             for name in names:
-                if name in self.drop:
+                if name in drop:
                     raise ValueError(f"{option} {name} contradicts --drop {name}")
-                if self.features and name not in self.features:
+                if features and name not in features:
                     raise ValueError(
                         f"{option} {name}: the column is not among those of --features: add it"
                     )
@@ -181,9 +181,9 @@ def ways_out(name: str, cell: str) -> str:
 
 
 def why_numbers_left_out(
-    source: Source, columns: NumberColumns, required: set[str]
+    source: Source, columns: NumberColumns, kinds: Mapping[str, str], required: set[str]
 ) -> dict[int, str]:
-    """Return the reasons to leave out columns of numbers, by position.
+    """Return the reasons to leave out columns of numbers and booleans, by position.
 
     Columns of matrices are features even if they are constant.
     """
@@ -197,7 +197,9 @@ def why_numbers_left_out(
         if is_empty[i]:
             reasons[i] = EMPTY
         elif columns.names[i] not in required:
-            reasons[i] = f"{CONSTANT}{columns.first(i):g}"
+            value = columns.first(i)
+            is_boolean = kinds.get(columns.names[i]) == BOOLEAN
+            reasons[i] = CONSTANT + as_text(bool(value) if is_boolean else value)
     return reasons
 
 
@@ -208,8 +210,8 @@ def why_values_left_out(kind: str, values: Any, *, is_required: bool) -> str | N
     distinct = values.dictionary if is_category else arrow("compute").unique(values.drop_null())
     if n_present == 0:
         return EMPTY
-    if len(distinct) > MOST_CATEGORIES and is_category:
-        many = f"text with {len(distinct):,} different values, more than {MOST_CATEGORIES:,}"
+    if len(distinct) > MAX_CATEGORIES and is_category:
+        many = f"text with {len(distinct):,} different values, more than {MAX_CATEGORIES:,}"
         differs = len(distinct) == n_present
         return IDENTIFIER if differs and not is_required else many
     if is_required:
