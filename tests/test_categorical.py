@@ -48,7 +48,7 @@ def test_ways_to_name_columns(value, expected):
         ([True, False], NAMES, "one entry for each of the 3 features of X, got 2"),
         ([3], NAMES, "has the index 3, but X has the columns 0 to 2"),
         ([-1], NAMES, "has the index -1"),
-        (["d"], NAMES, "has the name 'd', which is no column of X"),
+        (["d"], NAMES, "has the name 'd', which is not a column of X"),
         (["a"], None, "has the name 'a', but X has no column names: pass indices"),
     ],
 )

@@ -281,6 +281,7 @@ def test_codes(tmp_path):
         (pa.array(DAYS).cast(pa.date32()), "datetime", dt.date(2024, 1, 1)),
         (pa.array(DAYS).cast(pa.timestamp("ms")), "datetime", dt.datetime(2024, 1, 1)),
         (pa.array(np.arange(N) * 60).cast(pa.duration("s")), "duration", dt.timedelta()),
+        (pa.array(range(N), pa.int32()).cast(pa.time32("s")), "duration", dt.time()),
     ],
     ids=lambda value: str(getattr(value, "type", "")),
 )

@@ -167,9 +167,9 @@ def test_columns_of_another_dtype_are_rejected(content, tmp_path):
     ("name", "stored", "message"),
     [
         ("categorical_features", {"indices": [8]}, "has the index 8, but X has the columns 0 to 7"),
-        ("categorical_features", {"names": ["none"]}, "has the name 'none', which is no column"),
+        ("categorical_features", {"names": ["none"]}, "has the name 'none', which is not a column"),
         ("categorical_features", {"mask": [0], "length": 5}, "each of the 8 features of X, got 5"),
-        ("monotonic_cst", {"by_name": {"none": 1}}, "has the key 'none', which is no column of X"),
+        ("monotonic_cst", {"by_name": {"none": 1}}, "has the key 'none', which is not a column"),
         ("monotonic_cst", {"by_name": {"odor": 1}}, "constrains X.'odor'., which is categorical"),
         (
             "monotonic_cst",

@@ -52,7 +52,7 @@ def test_ways_to_constrain(value, expected):
         ([np.nan, 0, 0], r"got nan for X\['a'\]"),
         ({"a": "up"}, r"got 'up' for X\['a'\]"),
         ({"a": True}, r"got True for X\['a'\]"),
-        ({"d": 1}, "has the key 'd', which is no column of X"),
+        ({"d": 1}, "has the key 'd', which is not a column of X"),
         ([0, 0, 1], r"constrains X\['c'\], which is categorical"),
         ({"c": -1}, r"constrains X\['c'\], which is categorical"),
     ],

@@ -65,5 +65,5 @@ def _position(name: str, names: Sequence[str] | None) -> int:
             "or a data frame"
         )
     if name not in names:
-        raise ValueError(f"categorical_features has the name {name!r}, which is no column of X")
+        raise ValueError(f"categorical_features has the name {name!r}, which is not a column of X")
     return list(names).index(name)

@@ -63,5 +63,5 @@ def _signs_by_name(value: Mapping[Any, Any], schema: FeatureSchema) -> Iterator[
     position = {name: j for j, name in enumerate(schema.names)}
     for name, sign in value.items():
         if name not in position:
-            raise ValueError(f"monotonic_cst has the key {name!r}, which is no column of X")
+            raise ValueError(f"monotonic_cst has the key {name!r}, which is not a column of X")
         yield position[name], sign
