@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "puforest/compiler.hpp"
 #include "puforest/masses.hpp"
 #include "puforest/monotone.hpp"
 #include "puforest/params.hpp"
@@ -58,7 +59,7 @@ public:
     PackedTree<Stats> grow() {
         tree_.factors = context_.factors;
         const NodeId root = append(root_total_);
-        open({root_rows_, root_total_, {0, features_.size()}, derive(key_, kLeft), 0, root, 0, {}});
+        open({root_rows_, root_total_, {0, features_.size()}, derive(key_, kLeft), 0, root, 0});
         if (params_.max_leaf_nodes > 0) {
             grow_best_first();
         } else {
@@ -85,7 +86,6 @@ private:
         std::uint32_t depth;
         NodeId id;
         std::uint32_t set;  // index into sets_; the rows are positions in that set
-        Bounds bounds;
     };
 
     struct OpenLeaf {
@@ -121,11 +121,11 @@ private:
     }
 
     void grow_best_first() {
-        for (std::uint32_t leaves = 1; leaves < params_.max_leaf_nodes; ++leaves) {
+        for (std::uint32_t leaves = 1; leaves < params_.max_leaf_nodes;) {
             if (heap_.empty() || stopped()) return;
             const OpenLeaf best = heap_.top();
             heap_.pop();
-            expand(best.node, best.split);
+            leaves += expand(best.node, best.split);
         }
     }
 
@@ -139,8 +139,8 @@ private:
         }
         if (params_.max_leaf_nodes == 0) copy_rows(node);
         const auto features = std::span(features_).subspan(node.features.first, node.features.size);
-        auto split = splitter_.find(*sets_[node.set], node.rows, node.total, node.bounds, features,
-                                    node.key, stop_);
+        auto split = splitter_.find(*sets_[node.set], node.rows, node.total, bounds_of(node.id),
+                                    features, node.key, stop_);
         if (split && !splitter_.constants().empty())
             node.features = without_constants(node.features);
         return split;
@@ -167,42 +167,51 @@ private:
         return shorter;
     }
 
-    void expand(const Node& node, const Split& split) {
+    // Return false if the node stays a leaf.
+    bool expand(const Node& node, const Split& split) {
         const Column& column = context_.columns.column[split.feature];
         const auto [left, right] = partition_.apply(*sets_[node.set], node.rows, column, split);
         const Stats left_total = weigh(left, node.set);
         const Stats right_total = weigh(right, node.set);
-        const NodeId left_id = append(left_total);
-        const NodeId right_id = append(right_total);
         const NodeMasses left_masses = left_total.masses(context_.factors);
         const NodeMasses right_masses = right_total.masses(context_.factors);
+        if (context_.monotone.any() &&
+            !bound_children(node.id, split, ratio(left_masses), ratio(right_masses))) {
+            return false;
+        }
+        const NodeId left_id = append(left_total);
+        const NodeId right_id = append(right_total);
         const bool missing_left = split.missing == MissingSide::Larger
                                       ? left_masses.w_u >= right_masses.w_u
                                       : split.missing == MissingSide::Left;
         append(node.id, split, column, missing_left);
-        const auto [left_bounds, right_bounds] =
-            child_bounds(node.bounds, split, ratio(left_masses), ratio(right_masses));
         // The right child waits on the stack while the left one grows.
         open({right, right_total, node.features, derive(node.key, kRight), node.depth + 1, right_id,
-              node.set, right_bounds});
+              node.set});
         open({left, left_total, node.features, derive(node.key, kLeft), node.depth + 1, left_id,
-              node.set, left_bounds});
+              node.set});
+        return true;
     }
 
-    // Bounds of the subtrees of both children, given their ratios W_p / W_u.
-    std::pair<Bounds, Bounds> child_bounds(const Bounds& bounds, const Split& split, double at_left,
-                                           double at_right) const {
+    Bounds bounds_of(NodeId node) const {
+        return bounds_.empty() ? Bounds{} : bounds_[static_cast<std::size_t>(node)];
+    }
+
+    // Append the bounds of the subtrees of both children, given their ratios W_p / W_u. Returns
+    // false if they are out of order after all: the search may round sums of weights differently.
+    PUFOREST_RARE bool bound_children(NodeId node, const Split& split, double at_left,
+                                      double at_right) {
+        if (bounds_.empty()) bounds_.emplace_back();
+        const Bounds bounds = bounds_of(node);
         const int direction =
             std::isfinite(split.threshold) ? context_.monotone.direction(split.feature) : 0;
-        if (direction > 0) {
-            const double middle = midpoint(at_left, at_right);
-            return {{bounds.low, middle}, {middle, bounds.high}};
-        }
-        if (direction < 0) {
-            const double middle = midpoint(at_right, at_left);
-            return {{middle, bounds.high}, {bounds.low, middle}};
-        }
-        return {bounds, bounds};
+        if (!allows(bounds, direction, at_left, at_right)) return false;
+        Bounds left = bounds;
+        Bounds right = bounds;
+        if (direction > 0) left.high = right.low = midpoint(at_left, at_right);
+        if (direction < 0) left.low = right.high = midpoint(at_right, at_left);
+        bounds_.insert(bounds_.end(), {left, right});
+        return true;
     }
 
     void append(NodeId node, const Split& split, const Column& column, bool missing_left) {
@@ -254,6 +263,7 @@ private:
     std::vector<Node> stack_;
     std::priority_queue<OpenLeaf> heap_;
     PackedTree<Stats> tree_;
+    std::vector<Bounds> bounds_;  // of each node; empty without constraints
 };
 
 }  // namespace puforest

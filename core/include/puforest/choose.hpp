@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "puforest/compiler.hpp"
 #include "puforest/masses.hpp"
 #include "puforest/monotone.hpp"
 #include "puforest/params.hpp"
@@ -21,9 +22,9 @@ namespace puforest {
 enum class MissingSide : std::uint8_t { Larger, Left, Right };
 
 struct Split {
-    FeatureId feature;
-    Code code;         // rows with a code of at most this go left
-    double threshold;  // rows with a value of at most this go left
+    FeatureId feature = 0;
+    Code code = 0;         // rows with a code of at most this go left
+    double threshold = 0;  // rows with a value of at most this go left
     MissingSide missing = MissingSide::Larger;
     // Of a categorical split, in place of code and threshold: the codes that occur at the node,
     // with those that go left first.
@@ -59,12 +60,18 @@ public:
         best_.reset();
     }
 
-    // Before the candidates of a feature; `missing` are the rows without a value.
-    void start_feature(FeatureId feature, const Stats& missing) {
+    // Before the candidates of a feature without missing values.
+    void start_feature(FeatureId feature) {
         direction_ = monotone_.direction(feature);
-        missing_ = missing;
+        has_missing_ = false;
+    }
+
+    // The same for any feature; `missing` are the rows without a value.
+    void start_feature(FeatureId feature, const Stats& missing) {
+        start_feature(feature);
         has_missing_ = missing.rows() > 0;
         if (!has_missing_) return;
+        missing_ = missing;
         present_ = total_.rest(missing);
         informative_ = informative(total_.counts(), missing.counts());
     }
@@ -73,14 +80,10 @@ public:
 
     // Consider a split by a threshold, given the rows to its left.
     void consider(FeatureId feature, Code code, double threshold, const Stats& left) {
-        const auto consider_side = [&](const Stats& side, MissingSide missing) {
-            const double gain = reduction(side);
-            if (improves(side, gain)) best_ = {feature, code, threshold, missing, {}, 0, gain};
-        };
-        if (!has_missing_) {
-            consider_side(left, MissingSide::Larger);
+        if (has_missing_) {
+            consider_sides(feature, code, threshold, left);
         } else {
-            for_each_side(left, consider_side);
+            consider_side(feature, code, threshold, left, MissingSide::Larger);
         }
     }
 
@@ -90,21 +93,9 @@ public:
     void consider_all(std::span<const Stats> left, SplitAt&& split_at) {
         if (!has_missing_) {
             for_each_improvement(left, [&](std::size_t i) { best_ = split_at(i); });
-            return;
+        } else {
+            consider_all_sides(left, split_at);
         }
-        placed_.clear();
-        side_.clear();
-        for (const Stats& some : left) {
-            for_each_side(some, [&](const Stats& side, MissingSide missing) {
-                placed_.push_back(side);
-                side_.push_back(missing);
-            });
-        }
-        const std::size_t sides = informative_ ? 2 : 1;
-        for_each_improvement(placed_, [&](std::size_t i) {
-            best_ = split_at(i / sides);
-            best_->missing = side_[i];
-        });
     }
 
     // Consider the missing values against the rest, with make_split(), if they are informative or
@@ -130,6 +121,43 @@ private:
 
     double reduction(const Stats& left) const {
         return node_risk_ - risk_of(left) - risk_of(total_.rest(left));
+    }
+
+    PUFOREST_INLINE void consider_side(FeatureId feature, Code code, double threshold,
+                                       const Stats& left, MissingSide missing) {
+        const double gain = reduction(left);
+        if (!improves(left, gain)) return;
+        if (!best_) best_.emplace();
+        best_->feature = feature;
+        best_->code = code;
+        best_->threshold = threshold;
+        best_->missing = missing;
+        best_->categories.clear();
+        best_->reduction = gain;
+    }
+
+    PUFOREST_RARE void consider_sides(FeatureId feature, Code code, double threshold,
+                                      const Stats& left) {
+        for_each_side(left, [&](const Stats& side, MissingSide missing) {
+            consider_side(feature, code, threshold, side, missing);
+        });
+    }
+
+    template <class SplitAt>
+    PUFOREST_RARE void consider_all_sides(std::span<const Stats> left, SplitAt& split_at) {
+        placed_.clear();
+        side_.clear();
+        for (const Stats& some : left) {
+            for_each_side(some, [&](const Stats& side, MissingSide missing) {
+                placed_.push_back(side);
+                side_.push_back(missing);
+            });
+        }
+        const std::size_t sides = informative_ ? 2 : 1;
+        for_each_improvement(placed_, [&](std::size_t i) {
+            best_ = split_at(i / sides);
+            best_->missing = side_[i];
+        });
     }
 
     // Call use(rows to the left, side of the missing values) for the sides to try.
@@ -165,11 +193,8 @@ private:
                (!best_ || reduction > best_->reduction) && (!monotone_.any() || in_order(left));
     }
 
-    bool in_order(const Stats& left) const {
-        const double at_left = ratio_of(left);
-        const double at_right = ratio_of(total_.rest(left));
-        return bounds_.contain(at_left) && bounds_.contain(at_right) &&
-               !(direction_ > 0 && at_left > at_right) && !(direction_ < 0 && at_left < at_right);
+    PUFOREST_RARE bool in_order(const Stats& left) const {
+        return allows(bounds_, direction_, ratio_of(left), ratio_of(total_.rest(left)));
     }
 
     const TrainParams& params_;

@@ -19,6 +19,7 @@
 #include "puforest/candidates.hpp"
 #include "puforest/choose.hpp"
 #include "puforest/columns.hpp"
+#include "puforest/compiler.hpp"
 #include "puforest/masses.hpp"
 #include "puforest/monotone.hpp"
 #include "puforest/parallel.hpp"
@@ -89,27 +90,26 @@ private:
     static bool stopped(const StopFlag& stop) { return stop.load(std::memory_order_relaxed); }
 
     // Try the candidates of a feature; false if it is constant at the node.
-    bool propose(FeatureId feature, const StopFlag& stop) {
+    PUFOREST_INLINE bool propose(FeatureId feature, const StopFlag& stop) {
         const Column& column = columns_.column[feature];
         if (column.categorical()) return propose_sets(feature, column);
         return params_.thresholds == Thresholds::Random ? propose_random(feature, column, stop)
                                                         : propose_all(feature, column);
     }
 
-    bool propose_random(FeatureId feature, const Column& column, const StopFlag& stop) {
+    PUFOREST_INLINE bool propose_random(FeatureId feature, const Column& column,
+                                        const StopFlag& stop) {
         return scan_.visit(feature, [&](const auto& codes) {
-            ValueRange<Stats> found{};
+            CodeRange range;
             if (column.has_missing()) {
-                found = scan_.value_range(codes, column.missing_code());
-                if (found.codes.low > found.codes.high) return false;
+                range = start_values(feature, column, codes);
+                if (range.low > range.high) return false;
             } else {
-                found.codes = scan_.range(codes);
+                range = scan_.range(codes);
+                if (range.low == range.high) return false;
+                choice_.start_feature(feature);
             }
-            const CodeRange range = found.codes;
-            const bool varies = range.low != range.high;
-            if (!varies && found.missing.rows() == 0) return false;
-            choice_.start_feature(feature, found.missing);
-            if (varies) {
+            if (range.low < range.high) {
                 const double low = column.value(range.low);
                 const double high = column.value(range.high);
                 for (std::uint32_t i = 0; i < params_.n_thresholds && !stopped(stop); ++i) {
@@ -118,9 +118,20 @@ private:
                     choice_.consider(feature, code, t, scan_.left_of(codes, code));
                 }
             }
-            consider_missing(feature, column, varies);
+            if (column.has_missing()) consider_missing(feature, column, range.low < range.high);
             return true;
         });
+    }
+
+    // Start with a feature that has missing values. Returns the range of the others; low is above
+    // high if the feature is constant at the node.
+    template <class CodeType>
+    PUFOREST_RARE CodeRange start_values(FeatureId feature, const Column& column,
+                                         const NodeCodes<CodeType>& codes) {
+        const auto [range, missing] = scan_.value_range(codes, column.missing_code());
+        if (range.low == range.high && missing.rows() == 0) return {1, 0};
+        choice_.start_feature(feature, missing);
+        return range;
     }
 
     bool propose_all(FeatureId feature, const Column& column) {
@@ -138,19 +149,18 @@ private:
             return Split{feature, below,
                          threshold_between(column.value(below), column.value(above), 0.5)};
         });
-        consider_missing(feature, column, !cuts.place.empty());
+        if (column.has_missing()) consider_missing(feature, column, !cuts.place.empty());
         return true;
     }
 
     // The missing values of a numeric feature against all others.
-    void consider_missing(FeatureId feature, const Column& column, bool others_vary) {
-        if (!column.has_missing()) return;
+    PUFOREST_RARE void consider_missing(FeatureId feature, const Column& column, bool others_vary) {
         choice_.consider_missing(!others_vary, [&] {
             return Split{feature, column.size() - 1, std::numeric_limits<double>::infinity()};
         });
     }
 
-    bool propose_sets(FeatureId feature, const Column& column) {
+    PUFOREST_RARE bool propose_sets(FeatureId feature, const Column& column) {
         Bins bins = scan_.bins(feature);
         if (bins.size() < 2) return false;
         Stats missing{};
@@ -246,7 +256,7 @@ private:
 
     template <class GoesLeft>
     static Split categorical_split(FeatureId feature, Bins bins, GoesLeft&& goes_left) {
-        Split split{feature, 0, 0};
+        Split split{feature};
         split.categories.reserve(bins.size());
         for (const bool side : {true, false}) {
             for (std::size_t i = 0; i < bins.size(); ++i) {
