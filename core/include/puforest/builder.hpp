@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <optional>
 #include <queue>
 #include <span>
 #include <type_traits>
@@ -103,7 +102,7 @@ private:
     void open(Node node) {
         if (params_.max_leaf_nodes == 0) {
             stack_.push_back(node);
-        } else if (const auto split = find_split(node)) {
+        } else if (const Split* const split = find_split(node)) {
             heap_.push({node, *split});
         }
     }
@@ -116,7 +115,7 @@ private:
             stack_.pop_back();
             // Lists after that of this node belong to finished subtrees.
             features_.resize(node.features.first + node.features.size);
-            if (const auto split = find_split(node)) expand(node, *split);
+            if (const Split* const split = find_split(node)) expand(node, *split);
         }
     }
 
@@ -129,18 +128,19 @@ private:
         }
     }
 
-    // Also narrows node.features to those that may still vary below it.
-    std::optional<Split> find_split(Node& node) {
+    // The split is valid until the next search. Also narrows node.features to those that may still
+    // vary below it.
+    const Split* find_split(Node& node) {
         const std::size_t n = node.rows.size();
         const NodeMasses masses = node.total.masses(context_.factors);
         if (n < params_.min_samples_split || n < 2 * std::size_t{params_.min_samples_leaf} ||
             node.depth >= params_.max_depth || Risk::pure(masses.w_p, masses.w_u)) {
-            return std::nullopt;
+            return nullptr;
         }
         if (params_.max_leaf_nodes == 0) copy_rows(node);
         const auto features = std::span(features_).subspan(node.features.first, node.features.size);
-        auto split = splitter_.find(*sets_[node.set], node.rows, node.total, bounds_of(node.id),
-                                    features, node.key, stop_);
+        const Split* const split = splitter_.find(*sets_[node.set], node.rows, node.total,
+                                                  bounds_of(node.id), features, node.key, stop_);
         if (split && !splitter_.constants().empty())
             node.features = without_constants(node.features);
         return split;
@@ -216,17 +216,20 @@ private:
 
     void append(NodeId node, const Split& split, const Column& column, bool missing_left) {
         const bool categorical = !split.categories.empty();
-        if (!categorical) {
-            tree_.splits.push_back({node, split.feature, missing_left, false, split.threshold});
-            return;
-        }
+        const double threshold =
+            categorical ? append_categories(split, column, missing_left) : split.threshold;
+        tree_.splits.push_back({node, split.feature, missing_left, categorical, threshold});
+    }
+
+    // Return their number.
+    PUFOREST_RARE double append_categories(const Split& split, const Column& column,
+                                           bool missing_left) {
         const auto all = std::span(split.categories);
         const auto listed = missing_left ? all.subspan(split.n_left) : all.first(split.n_left);
-        tree_.splits.push_back(
-            {node, split.feature, missing_left, true, static_cast<double>(listed.size())});
         for (const Code code : listed) {
             tree_.categories.push_back(static_cast<CategoryId>(column.value(code)));
         }
+        return static_cast<double>(listed.size());
     }
 
     Stats weigh(const NodeRows& rows, std::uint32_t set) const {

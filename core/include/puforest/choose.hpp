@@ -4,8 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,6 +29,15 @@ struct Split {
     std::vector<Code> categories{};
     std::size_t n_left = 0;
     double reduction = 0;
+
+    // Become a numeric split.
+    void set(FeatureId of_feature, Code at_code, double at_threshold) {
+        feature = of_feature;
+        code = at_code;
+        threshold = at_threshold;
+        missing = MissingSide::Larger;
+        categories.clear();
+    }
 };
 
 // Whether missing values at a node tell anything about the class: the number of labeled rows among
@@ -57,12 +64,12 @@ public:
         total_ = total;
         bounds_ = bounds;
         node_risk_ = risk_of(total);
-        best_.reset();
+        found_ = false;
     }
 
     // Before the candidates of a feature without missing values.
     void start_feature(FeatureId feature) {
-        direction_ = monotone_.direction(feature);
+        feature_ = feature;
         has_missing_ = false;
     }
 
@@ -76,39 +83,41 @@ public:
         informative_ = informative(total_.counts(), missing.counts());
     }
 
-    std::optional<Split>& best() { return best_; }
+    // Valid until the next node; null if no split is allowed.
+    const Split* best() const { return found_ ? &best_ : nullptr; }
 
     // Consider a split by a threshold, given the rows to its left.
-    void consider(FeatureId feature, Code code, double threshold, const Stats& left) {
+    PUFOREST_INLINE void consider(Code code, double threshold, const Stats& left) {
         if (has_missing_) {
-            consider_sides(feature, code, threshold, left);
+            consider_sides(code, threshold, left);
         } else {
-            consider_side(feature, code, threshold, left, MissingSide::Larger);
+            consider_side(code, threshold, left, MissingSide::Larger);
         }
     }
 
-    // The same for many splits, given the rows to the left of each; split_at(i) makes the i-th.
+    // The same for many splits, given the rows to the left of each; set_split(split, i) makes it
+    // the i-th.
     // First all reductions, in a loop that the compiler can vectorize, then the best of them.
-    template <class SplitAt>
-    void consider_all(std::span<const Stats> left, SplitAt&& split_at) {
+    template <class SetSplit>
+    void consider_all(std::span<const Stats> left, SetSplit&& set_split) {
         if (!has_missing_) {
-            for_each_improvement(left, [&](std::size_t i) { best_ = split_at(i); });
+            for_each_improvement(left, [&](std::size_t i) { set_split(best_, i); });
         } else {
-            consider_all_sides(left, split_at);
+            consider_all_sides(left, set_split);
         }
     }
 
-    // Consider the missing values against the rest, with make_split(), if they are informative or
+    // Consider the missing values against the rest, by set_split(split), if they are informative or
     // nothing else varies.
-    template <class MakeSplit>
-    void consider_missing(bool nothing_else, MakeSplit&& make_split) {
+    template <class SetSplit>
+    void consider_missing(bool nothing_else, SetSplit&& set_split) {
         if (!has_missing_ || !(informative_ || nothing_else)) return;
-        direction_ = 0;
         const double gain = reduction(present_);
-        if (!improves(present_, gain)) return;
-        best_ = make_split();
-        best_->missing = MissingSide::Right;
-        best_->reduction = gain;
+        if (!improves(present_, gain, false)) return;
+        set_split(best_);
+        best_.missing = MissingSide::Right;
+        best_.reduction = gain;
+        found_ = true;
     }
 
     double ratio_of(const Stats& stats) const { return ratio(stats.masses(factors_)); }
@@ -119,32 +128,28 @@ private:
         return Risk::minimum(masses.w_p, masses.w_u);
     }
 
-    double reduction(const Stats& left) const {
+    PUFOREST_INLINE double reduction(const Stats& left) const {
         return node_risk_ - risk_of(left) - risk_of(total_.rest(left));
     }
 
-    PUFOREST_INLINE void consider_side(FeatureId feature, Code code, double threshold,
-                                       const Stats& left, MissingSide missing) {
+    PUFOREST_INLINE void consider_side(Code code, double threshold, const Stats& left,
+                                       MissingSide missing) {
         const double gain = reduction(left);
         if (!improves(left, gain)) return;
-        if (!best_) best_.emplace();
-        best_->feature = feature;
-        best_->code = code;
-        best_->threshold = threshold;
-        best_->missing = missing;
-        best_->categories.clear();
-        best_->reduction = gain;
+        best_.set(feature_, code, threshold);
+        best_.missing = missing;
+        best_.reduction = gain;
+        found_ = true;
     }
 
-    PUFOREST_RARE void consider_sides(FeatureId feature, Code code, double threshold,
-                                      const Stats& left) {
+    PUFOREST_RARE void consider_sides(Code code, double threshold, const Stats& left) {
         for_each_side(left, [&](const Stats& side, MissingSide missing) {
-            consider_side(feature, code, threshold, side, missing);
+            consider_side(code, threshold, side, missing);
         });
     }
 
-    template <class SplitAt>
-    PUFOREST_RARE void consider_all_sides(std::span<const Stats> left, SplitAt& split_at) {
+    template <class SetSplit>
+    PUFOREST_RARE void consider_all_sides(std::span<const Stats> left, SetSplit& set_split) {
         placed_.clear();
         side_.clear();
         for (const Stats& some : left) {
@@ -155,8 +160,8 @@ private:
         }
         const std::size_t sides = informative_ ? 2 : 1;
         for_each_improvement(placed_, [&](std::size_t i) {
-            best_ = split_at(i / sides);
-            best_->missing = side_[i];
+            set_split(best_, i / sides);
+            best_.missing = side_[i];
         });
     }
 
@@ -182,19 +187,23 @@ private:
         for (std::size_t i = 0; i < n; ++i) {
             if (!improves(left[i], reduction_[i])) continue;
             improve(i);
-            best_->reduction = reduction_[i];
+            best_.reduction = reduction_[i];
+            found_ = true;
         }
     }
 
-    bool improves(const Stats& left, double reduction) const {
+    // `ordered`: values to the left are smaller than those to the right.
+    PUFOREST_INLINE bool improves(const Stats& left, double reduction, bool ordered = true) const {
+        if (found_ && !(reduction > best_.reduction)) return false;  // most are worse
         const std::uint32_t fewest = params_.min_samples_leaf;
         return left.rows() >= fewest && total_.rows() - left.rows() >= fewest &&
                !(reduction < params_.min_risk_reduction) &&
-               (!best_ || reduction > best_->reduction) && (!monotone_.any() || in_order(left));
+               (!monotone_.any() || in_order(left, ordered));
     }
 
-    PUFOREST_RARE bool in_order(const Stats& left) const {
-        return allows(bounds_, direction_, ratio_of(left), ratio_of(total_.rest(left)));
+    PUFOREST_RARE bool in_order(const Stats& left, bool ordered) const {
+        const int direction = ordered ? monotone_.direction(feature_) : 0;
+        return allows(bounds_, direction, ratio_of(left), ratio_of(total_.rest(left)));
     }
 
     const TrainParams& params_;
@@ -203,11 +212,12 @@ private:
     Stats total_;
     Bounds bounds_;
     double node_risk_ = 0;
-    std::optional<Split> best_;
+    Split best_;
+    bool found_ = false;  // whether there is a best split
     std::vector<double> reduction_;
 
     // Of the current feature.
-    int direction_ = 0;
+    FeatureId feature_ = 0;
     bool has_missing_ = false;
     bool informative_ = false;
     Stats missing_;

@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "puforest/compiler.hpp"
 #include "puforest/kernels.hpp"
 #include "puforest/memory.hpp"
 #include "puforest/parallel.hpp"
@@ -71,7 +72,7 @@ public:
     }
 
     // The largest code in [low, high] whose value is at most t. Requires value(low) <= t.
-    Code code_at_most(double t, Code low, Code high) const {
+    PUFOREST_INLINE Code code_at_most(double t, Code low, Code high) const {
         if (!values_) {
             const double steps = t - first_;
             const Code code = steps < high ? static_cast<Code>(steps) : high;

@@ -78,7 +78,7 @@ private:
             n_left += left;
             n_right += !left;
         }
-        std::copy_n(right_.begin(), n_right, rows.begin() + static_cast<std::ptrdiff_t>(n_left));
+        std::copy_n(right_.data(), n_right, rows.data() + n_left);
         return {rows.first(n_left), rows.subspan(n_left)};
     }
 

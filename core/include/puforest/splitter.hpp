@@ -47,11 +47,12 @@ public:
           scan_(*context.columns.loops),
           choice_(context.params, context.factors, context.monotone) {}
 
-    // Return the best split of a node, if any is allowed. `features` are those not known to be
-    // constant at the node; their order is restored. Those found constant are in `constants()`.
-    std::optional<Split> find(const Workset& set, const NodeRows& rows, const Stats& total,
-                              const Bounds& bounds, std::span<FeatureId> features,
-                              std::uint64_t key, const StopFlag& stop) {
+    // Return the best split of a node, or null if none is allowed. `features` are those not known
+    // to be constant at the node; their order is restored. Those found constant are in
+    // `constants()`.
+    const Split* find(const Workset& set, const NodeRows& rows, const Stats& total,
+                      const Bounds& bounds, std::span<FeatureId> features, std::uint64_t key,
+                      const StopFlag& stop) {
         const bool random = params_.thresholds == Thresholds::Random;
         scan_.start(set, rows, random);
         total_ = total;
@@ -72,7 +73,7 @@ public:
             }
         }
         draw_.finish();
-        return std::move(choice_.best());
+        return choice_.best();
     }
 
     std::span<const FeatureId> constants() const { return constants_; }
@@ -99,26 +100,28 @@ private:
 
     PUFOREST_INLINE bool propose_random(FeatureId feature, const Column& column,
                                         const StopFlag& stop) {
-        return scan_.visit(feature, [&](const auto& codes) {
+        return scan_.visit(feature, [&](const auto& codes) PUFOREST_INLINE_LAMBDA {
             CodeRange range;
             if (column.has_missing()) {
                 range = start_values(feature, column, codes);
                 if (range.low > range.high) return false;
+                if (range.low == range.high) {
+                    consider_missing(feature, column, false);
+                    return true;
+                }
             } else {
                 range = scan_.range(codes);
                 if (range.low == range.high) return false;
                 choice_.start_feature(feature);
             }
-            if (range.low < range.high) {
-                const double low = column.value(range.low);
-                const double high = column.value(range.high);
-                for (std::uint32_t i = 0; i < params_.n_thresholds && !stopped(stop); ++i) {
-                    const double t = threshold_between(low, high, draw_.uniform());
-                    const Code code = column.code_at_most(t, range.low, range.high - 1);
-                    choice_.consider(feature, code, t, scan_.left_of(codes, code));
-                }
+            const double low = column.value(range.low);
+            const double high = column.value(range.high);
+            for (std::uint32_t i = 0; i < params_.n_thresholds && !stopped(stop); ++i) {
+                const double t = threshold_between(low, high, draw_.uniform());
+                const Code code = column.code_at_most(t, range.low, range.high - 1);
+                choice_.consider(code, t, scan_.left_of(codes, code));
             }
-            if (column.has_missing()) consider_missing(feature, column, range.low < range.high);
+            if (column.has_missing()) consider_missing(feature, column, true);
             return true;
         });
     }
@@ -144,10 +147,10 @@ private:
             cuts = {cuts.place.first(n), cuts.left.first(n)};
         }
         choice_.start_feature(feature, missing);
-        choice_.consider_all(cuts.left, [&](std::size_t i) {
+        choice_.consider_all(cuts.left, [&](Split& split, std::size_t i) {
             const auto [below, above] = cuts.place[i];
-            return Split{feature, below,
-                         threshold_between(column.value(below), column.value(above), 0.5)};
+            split.set(feature, below,
+                      threshold_between(column.value(below), column.value(above), 0.5));
         });
         if (column.has_missing()) consider_missing(feature, column, !cuts.place.empty());
         return true;
@@ -155,8 +158,8 @@ private:
 
     // The missing values of a numeric feature against all others.
     PUFOREST_RARE void consider_missing(FeatureId feature, const Column& column, bool others_vary) {
-        choice_.consider_missing(!others_vary, [&] {
-            return Split{feature, column.size() - 1, std::numeric_limits<double>::infinity()};
+        choice_.consider_missing(!others_vary, [&](Split& split) {
+            split.set(feature, column.size() - 1, std::numeric_limits<double>::infinity());
         });
     }
 
@@ -176,8 +179,8 @@ private:
                 consider_ordered_sets(feature, bins);
             }
         }
-        choice_.consider_missing(bins.size() == 1, [&] {
-            return categorical_split(feature, bins, [](std::size_t) { return true; });
+        choice_.consider_missing(bins.size() == 1, [&](Split& split) {
+            set_categories(split, feature, bins, [](std::size_t) { return true; });
         });
         return true;
     }
@@ -205,9 +208,9 @@ private:
             sets_.push_back(set);
             left_.push_back(left);
         }
-        choice_.consider_all(left_, [&](std::size_t i) {
-            return categorical_split(feature, bins,
-                                     [&](std::size_t j) { return words_[j] >> sets_[i] & 1; });
+        choice_.consider_all(left_, [&](Split& split, std::size_t i) {
+            set_categories(split, feature, bins,
+                           [&](std::size_t j) { return (words_[j] >> sets_[i] & 1) != 0; });
         });
     }
 
@@ -247,16 +250,16 @@ private:
             left += order_[k].rows;
             if (k + 1 < order_.size()) left_.push_back(left);
         }
-        choice_.consider_all(left_, [&](std::size_t k) {
-            return categorical_split(feature, bins, [&](std::size_t i) {
+        choice_.consider_all(left_, [&](Split& split, std::size_t k) {
+            set_categories(split, feature, bins, [&](std::size_t i) {
                 return rank_[is_rare(bins[i]) ? bins.size() : i] <= k;
             });
         });
     }
 
     template <class GoesLeft>
-    static Split categorical_split(FeatureId feature, Bins bins, GoesLeft&& goes_left) {
-        Split split{feature};
+    static void set_categories(Split& split, FeatureId feature, Bins bins, GoesLeft&& goes_left) {
+        split.set(feature, 0, 0);
         split.categories.reserve(bins.size());
         for (const bool side : {true, false}) {
             for (std::size_t i = 0; i < bins.size(); ++i) {
@@ -264,7 +267,6 @@ private:
             }
             if (side) split.n_left = split.categories.size();
         }
-        return split;
     }
 
     const Columns& columns_;
