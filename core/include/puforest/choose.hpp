@@ -123,7 +123,7 @@ public:
     double ratio_of(const Stats& stats) const { return ratio(stats.masses(factors_)); }
 
 private:
-    double risk_of(const Stats& stats) const {
+    PUFOREST_INLINE double risk_of(const Stats& stats) const {
         const NodeMasses masses = stats.masses(factors_);
         return Risk::minimum(masses.w_p, masses.w_u);
     }

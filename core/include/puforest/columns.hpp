@@ -78,18 +78,23 @@ public:
             const Code code = steps < high ? static_cast<Code>(steps) : high;
             return value(code) <= t ? code : code - 1;  // t - first_ may have been rounded up
         }
-        while (low < high) {
-            const Code middle = high - (high - low) / 2;
-            if (value(middle) <= t) {
-                low = middle;
-            } else {
-                high = middle - 1;
-            }
-        }
-        return low;
+        return single_ ? search<float>(t, low, high) : search<double>(t, low, high);
     }
 
 private:
+    // Binary search without branches to mispredict.
+    template <class Real>
+    PUFOREST_INLINE Code search(double t, Code low, Code high) const {
+        const Real* const values = reinterpret_cast<const Real*>(values_.get());
+        const Real* first = values + low;
+        for (Code n = high - low + 1; n > 1;) {
+            const Code half = n / 2;
+            first = first[half] <= t ? first + half : first;
+            n -= half;
+        }
+        return static_cast<Code>(first - values);
+    }
+
     template <class Real>
     friend class ColumnEncoder;
     template <class Table>
