@@ -18,7 +18,10 @@ from joblib import cpu_count
 import puforest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("puforest", "scikit-learn", "scikit-learn-intelex", "pulearn", "numpy", "scipy")
+PACKAGES = (
+    "puforest", "scikit-learn", "scikit-learn-intelex", "pulearn", "lightgbm", "ydf", "numpy",
+    "scipy",
+)  # fmt: skip
 
 
 def cores() -> int:

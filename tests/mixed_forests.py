@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 from export_cases import KINDS, data, forest_of
 
 from puforest._kinds import BOOLEAN, DATETIME, DURATION, ColumnKind
@@ -69,6 +70,21 @@ def random_split(rng):
     if rng.random() < 0.2:
         return split | {"threshold": np.inf, "missing_left": 0}
     return split | {"threshold": 0.5 if labels else rng.normal()}
+
+
+def raw_table(n=120, seed=0):
+    """Return a table with columns of several kinds and missing values, and labels."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "size": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
+            "odor": rng.choice(["almond", "fishy", "foul", None], n),
+            "flag": pd.array(rng.choice([True, False, None], n), dtype="boolean"),
+            "seen": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(300, size=n), "D"),
+            "code": pd.Categorical(rng.integers(10, 60, size=n)),
+        }
+    )
+    return table, (rng.random(n) < 0.4).astype(int)
 
 
 def mixed_rows(n=200, seed=1, dtype=np.float64):

@@ -18,7 +18,7 @@ X = np.arange(60.0).reshape(20, 3) % 11
 
 def opened(path, missing=(), not_missing=()):
     """Open a table as the commands do."""
-    markers = MissingMarkers.changed(missing, not_missing)
+    markers = MissingMarkers().changed(missing, not_missing)
     return open_table(path, format=None, text=TextOptions(), missing=markers)
 
 

@@ -35,8 +35,8 @@ def make(cls, **params):
     return cls(**{"prior": 0.4, "random_state": 0, **small, **params})
 
 
-def with_cell(value, where=(5, 1)):
-    x = X.copy()
+def with_cell(value, x=X, where=(5, 1)):
+    x = x.copy()
     x[where] = value
     return x
 
@@ -66,6 +66,8 @@ BAD_PARAMETERS = {
     "min_samples_leaf": [None, *SHARE],
     "min_risk_reduction": [NAN, HUGE, *NUMBER],
     "max_leaf_nodes": [1, 2.0, *COUNT],
+    "categorical_features": ["other", 1, 0.5, object(), [0.5], [3], ["a"], [True], [[0]], {0}, {}],
+    "monotonic_cst": ["up", 1, object(), [1], [2, 0, 0], [NAN, 0, 0], [[1, 0, 0]], {"a": 1}],
     "n_estimators": [None, 1.0, *COUNT],
     "bootstrap": FLAG,
     "max_labeled": [*SHARE, 41, HUGE],
@@ -123,23 +125,23 @@ def test_parameters_invalid_after_the_fit_are_named(name, value):
 # Data
 
 BAD_X = {
-    "nan": (with_cell(NAN), "X contains NaN"),
     "inf": (with_cell(INF), "X contains infinity"),
     "-inf": (with_cell(-INF), "X contains infinity"),
     "float32 inf": (with_cell(INF).astype(np.float32), "X contains infinity"),
-    "None": (with_cell(None), "X contains NaN"),
-    "pandas NA": (pd.DataFrame(with_cell(NAN)).convert_dtypes(), "X contains NaN"),
     "beyond any float": ([[HUGE, 0, 0], *X[1:].tolist()], None),
     "no dimension": (np.array(3.0), "2D array"),
     "one dimension": (X[:, 0], "2D array"),
     "three dimensions": (X[:, :, None], "dim 3"),
     "no features": (X[:, :0], "0 feature"),
     "no rows": (X[:0], "0 sample"),
-    "strings": (np.full(X.shape, "red"), "has text or categories"),
-    "objects": (np.full(X.shape, object()), None),
+    "bytes": (np.full(X.shape, b"red"), "has bytes"),
+    "mixed": (with_cell("red", X.astype(object)), r"X\[:, 1\] mixes types: .* but 'red' is text"),
+    "nested": (with_cell({}, X.astype(object)), r"X\[:, 1\] has cells of type dict, such as \{\}"),
+    "objects": (np.full(X.shape, object()), r"X\[:, 0\] has cells of type object"),
     "ragged": ([[1, 2, 3], [4, 5]] * 20, None),
     "complex": (X * 1j, "Complex"),
-    "sparse": (sp.csr_array(X), "[Ss]parse"),
+    "sparse inf": (sp.csr_array(with_cell(INF)), "X contains infinity"),
+    "sparse complex": (sp.csr_array(X * 1j), "Complex"),
     "dict": ({"a": [1, 2]}, None),
     "nothing": (None, None),
 }
@@ -308,10 +310,11 @@ SAME_X = {
     "unaligned": lambda _: unaligned(X),
     "list": lambda _: X.tolist(),
     "objects": lambda _: X.astype(object),
-    "strings of numbers": lambda _: X.astype(str).tolist(),
     "frame": lambda _: pd.DataFrame(X, index=np.arange(40)[::-1]),
     "nullable frame": lambda _: pd.DataFrame(X).astype({0: "Int64", 1: "Float32", 2: "UInt8"}),
     "polars": lambda _: pl.DataFrame(X),
+    "csr": lambda _: sp.csr_array(X),
+    "csc": lambda _: sp.csc_matrix(X),
     **{
         dtype: lambda _, dtype=dtype: X.astype(dtype)
         for dtype in ("f2", "f4", ">f4", "g", "u1", "i1", ">i2", "i4", "i8", "u8")

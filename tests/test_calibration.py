@@ -318,7 +318,7 @@ def expected_failures(model):
     if model.cv != "oob":
         return {}
     why = "a bootstrap sample of weighted rows is another sample than that of repeated rows"
-    return {"check_sample_weight_equivalence_on_dense_data": why}
+    return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in ("dense", "sparse")}
 
 
 # Some of the data of the checks is noise, and some has negatives as unlabeled rows: few of those

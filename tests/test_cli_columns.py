@@ -193,7 +193,6 @@ def test_run_ends_and_views(tmp_path):
         (pa.array([[1]] * 40), "its type is list<"),
         (pa.array([{"p": 1}] * 40), "its type is struct<"),
         (pa.array([b"\xff"] * 40), "its type is binary"),
-        (pa.array(CODES, pa.int32()).cast(pa.time32("s")), "its type is time32["),
         (pa.nulls(40), "empty"),
         (pa.array(["?", "NA"] * 20), "empty"),
         (pa.array(["x"] * 40), "constant, always x"),

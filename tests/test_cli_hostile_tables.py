@@ -300,8 +300,8 @@ def test_lines_that_are_not_libsvm(tmp_path, refused, line):
 def test_libsvm_with_what_else_there_may_be(tmp_path):
     lines = "".join(f"{i % 2} qid:{i} 1:{i} 3:1 # row {i}\n\n" for i in range(20))
     (tmp_path / "t.svm").write_text("# a comment\n\n" + lines)
-    X = read(tmp_path / "t.svm").features.X
-    np.testing.assert_array_equal(X, [[i, 0, 1] for i in range(20)])
+    found = read(tmp_path / "t.svm").features.X.values
+    np.testing.assert_array_equal(found.toarray(), [[i, 0, 1] for i in range(20)])
 
 
 def test_libsvm_does_not_stand_for_names(tmp_path, capsys):

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from scipy.sparse import issparse
 from table_files import read
 
 from puforest.cli.tables._dates import dates
@@ -88,6 +89,9 @@ def test_missing_markers_can_be_changed(tmp_path):
     path = csv(tmp_path, town=["unk", "NA", *WORDS[2:]], b=[-999, "-999.0", *range(2, N)])
     features = read(path, "y", missing=["unk", "-999"]).features
     assert features.missing == {"town": 2, "b": 2}
+    days = csv(tmp_path, day=["1900-01-01", *DAYS[1:]])
+    assert read(days, "y", missing=["1900-01-01"]).features.X["day"][0].as_py() is None
+    path = csv(tmp_path, town=["unk", "NA", *WORDS[2:]])
     features = read(path, "y", missing=["unk"], not_missing=["NA"]).features
     assert features.missing == {"town": 1}
     assert "NA" in features.X["town"].to_pylist()
@@ -107,6 +111,24 @@ def test_markers_apply_to_all_formats(tmp_path):
     assert read(tmp_path / "t.npz", missing=["-999"]).features.missing == {"x1": 2}
     (tmp_path / "t.svm").write_text("".join(f"{i % 2} 1:{i} 2:nan\n" for i in range(5)) + "0 1:-9")
     assert read(tmp_path / "t.svm", missing=["-9"]).features.missing == {"1": 1, "2": 5}
+
+
+def test_libsvm_files_are_sparse(tmp_path):
+    lines = [f"{i % 2} 1:{i} 3:{i % 5 or -9} 4:1\n" for i in range(20)]
+    (tmp_path / "t.svm").write_text("# comment\n" + "".join(lines))
+    X = read(tmp_path / "t.svm").features.X.values
+    assert issparse(X)
+    rows = [[i, 0, i % 5 or -9, 1] for i in range(20)]
+    np.testing.assert_array_equal(X.toarray(), rows)
+    some = read(tmp_path / "t.svm", drop=["3"]).features
+    assert some.names == ["1", "2", "4"]
+    np.testing.assert_array_equal(some.X.values.toarray(), np.delete(rows, 2, axis=1))
+    # Zeros that a line does not mention are looked at, if they are special.
+    features = read(tmp_path / "t.svm", missing=["0"], drop=["2"]).features
+    assert features.missing == {"1": 1}
+    assert not issparse(features.X.values)
+    features = read(tmp_path / "t.svm", categorical=["3"]).features
+    assert features.kinds == {"3": "category"}
 
 
 # Mixed columns
@@ -132,7 +154,7 @@ def test_exceptions_are_refused(tmp_path, column, said):
     with pytest.raises(ValueError, match="the column b holds") as error:
         read(path, "y")
     assert f"{path}, {said}" in str(error.value)
-    for way_out in ("use --missing", "--drop b", "use --categorical b"):
+    for way_out in ("Use --missing", "--drop b", "--categorical b if"):
         assert way_out in str(error.value)
     cell = next(cell for cell in column if f"holds {cell!r}" in said)
     assert read(path, "y", missing=[cell]).features.missing == {"b": 1}
@@ -172,7 +194,8 @@ def test_numbers_stored_as_text_are_remarked(tmp_path):
 def test_columns_that_are_left_out(tmp_path):
     columns = {
         "id": [f"P{i:03}" for i in range(N)],
-        "year": [2024] * N,
+        "year": [20240131] * N,
+        "flag": ["true"] * N,
         "state": ["CH"] * N,
         "note": ["NA"] * N,
         "once": ["x", *[""] * (N - 1)],
@@ -183,16 +206,18 @@ def test_columns_that_are_left_out(tmp_path):
     assert features.names == ["a", "once", "serial"]
     assert reasons(features) == {
         "id": "text that differs in every row, probably an identifier",
-        "year": "constant, always 2024",
+        "year": "constant, always 20240131",
+        "flag": "constant, always true",
         "state": "constant, always CH",
         "note": "empty",
     }
     assert features.identifiers == ["serial"]
-    kept = read(path, "y", keep=["id", "year", "state"]).features
-    assert kept.names == ["a", "id", "year", "state", "once", "serial"]
-    assert kept.kinds == {"id": "category", "state": "category", "once": "category"}
+    kept = read(path, "y", keep=["id", "year", "flag", "state"]).features
+    assert kept.names == ["a", "id", "year", "flag", "state", "once", "serial"]
+    words = dict.fromkeys(["id", "state", "once"], "category")
+    assert kept.kinds == {"flag": "boolean", **words}
     assert list(reasons(kept)) == ["note"]
-    assert read(path, "y", drop=["id", "year", "state", "note"]).features.left_out == []
+    assert read(path, "y", drop=["id", "year", "flag", "state", "note"]).features.left_out == []
     for option in ("keep", "features", "categorical"):
         with pytest.raises(ValueError, match="the column note cannot be a feature: empty"):
             read(path, "y", **{option: ["note"]})
@@ -256,6 +281,7 @@ def test_codes(tmp_path):
         (pa.array(DAYS).cast(pa.date32()), "datetime", dt.date(2024, 1, 1)),
         (pa.array(DAYS).cast(pa.timestamp("ms")), "datetime", dt.datetime(2024, 1, 1)),
         (pa.array(np.arange(N) * 60).cast(pa.duration("s")), "duration", dt.timedelta()),
+        (pa.array(range(N), pa.int32()).cast(pa.time32("s")), "duration", dt.time()),
     ],
     ids=lambda value: str(getattr(value, "type", "")),
 )
@@ -265,6 +291,14 @@ def test_kinds_of_types(tmp_path, values, kind, first):
     assert features.X["b"][0].as_py() == first
     gaps = pa.array([None, *values.to_pylist()[1:]], values.type)
     assert read(feather(tmp_path, b=gaps), "y").features.missing == {"b": 1}
+
+
+def test_dates_are_no_categories(tmp_path):
+    path = feather(tmp_path, day=pa.array(DAYS).cast(pa.date32()))
+    with pytest.raises(
+        ValueError, match=r"--categorical day: the column holds date32\[day\], which"
+    ):
+        read(path, "y", categorical=["day"])
 
 
 # Dates

@@ -45,6 +45,7 @@ def test_errors_are_one_line(cli, cli_folder, tmp_path):
             "--decimal, --no-header requires DATA",
         ),
         (("report", model, "--encoding", "latin-1", "-o", out), "--encoding requires DATA"),
+        (("report", model, "--missing", "x", "-o", out), "--missing requires DATA"),
         (
             ("report", model, "--format", "csv", "--delimiter", ";", "-o", out),
             "--delimiter requires DATA",

@@ -398,7 +398,8 @@ def test_single_precision_stays(fitted, tmp_path):
 def test_little_of_a_large_file_is_in_memory(fitted, tmp_path, name):
     rng = np.random.default_rng(0)
     n = 200_000
-    table = pa.table({f"x{i}": rng.normal(size=n) for i in range(10)} | {"y": np.arange(n) % 2})
+    columns = {f"x{i}": rng.normal(size=n) for i in range(10)} | {"y": np.arange(n) % 2}
+    table = pa.table(columns | {"town": rng.choice(["Bern", "Basel", "?"], n)})
     path = tmp_path / name
     if path.suffix == ".parquet":
         pyarrow.parquet.write_table(table, path, row_group_size=n // 20, compression="none")

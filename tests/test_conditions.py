@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from export_cases import forest_of
-from puforest._kinds import BOOLEAN, DATETIME, DURATION, ColumnKind
 
 from puforest._conditions import condition, label_text
+from puforest._kinds import BOOLEAN, DATETIME, DURATION, ColumnKind
 from puforest._schema import FeatureSchema
 
 ODORS = ("almond", "anise", "creosote", "fishy", "foul")

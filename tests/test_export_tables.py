@@ -1,6 +1,7 @@
 """Exports of models for tables with categories, booleans, dates and missing values."""
 
 import json
+from dataclasses import replace
 from itertools import combinations, product
 from math import factorial
 
@@ -11,13 +12,22 @@ import pandas as pd
 import pytest
 import shap
 import treelite
-from export_cases import KINDS, data, fitted
-from mixed_forests import NAMES, SCHEMA, goes_left, mixed_model, mixed_rows, walked
+from export_cases import KINDS, data, fitted, forest_of
+from mixed_forests import (
+    NAMES,
+    SCHEMA,
+    goes_left,
+    mixed_model,
+    mixed_rows,
+    raw_table,
+    walked,
+)
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 from puforest import PUExtraTreesClassifier
 from puforest._encoded import EncodedTable
+from puforest._kinds import ColumnKind
 from puforest.calibration import PUCalibratedClassifier
 from puforest.export import (
     _onnx,
@@ -105,6 +115,16 @@ def test_onnx_models_are_checked(by, monkeypatch):
         to_onnx(model)
 
 
+def test_onnx_models_without_numbers():
+    model = mixed_model("decision-tree")
+    split = {"feature": 1, "categories": [0, 2], "left": 1, "w_p": 0.4, "w_u": 1.0}
+    leaves = [{"w_p": 0.3, "w_u": 0.5}, {"w_p": 0.1, "w_u": 0.5}]
+    model._forest = forest_of([[split, *leaves]], len(NAMES))
+    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    X = mixed_rows(20)
+    assert_array_equal(session.run(None, {"X": X})[1][:, 1], predictions(model, X))
+
+
 def test_large_sets_are_rejected_by_onnx(monkeypatch):
     model = mixed_model()
     n = len(model._forest.categories)
@@ -113,6 +133,16 @@ def test_large_sets_are_rejected_by_onnx(monkeypatch):
     monkeypatch.setattr(_onnx, "MOST_LISTED", n - 1)
     with pytest.raises(ValueError, match=rf"list {n:,} categories, and to_onnx writes at most"):
         to_onnx(model)
+
+
+def test_labels_that_are_not_valid_unicode():
+    model = mixed_model()
+    columns = {1: ColumnKind("category", ("a", "b", "c\ud800"))}
+    schema = replace(SCHEMA, columns=SCHEMA.columns | columns)
+    model._record = replace(model._record, schema=schema)
+    assert to_treelite(model).num_feature == len(NAMES)
+    props = {prop.key: prop.value for prop in to_onnx(model).metadata_props}
+    assert json.loads(props["columns"])[0]["categories"][2] == "c\ud800"
 
 
 def test_metadata():
@@ -185,21 +215,6 @@ def test_shap_values_of_missing_numbers():
 
 
 # Tables
-
-
-def raw_table(n=120, seed=0):
-    """Return a table with columns of several kinds and missing values, and labels."""
-    rng = np.random.default_rng(seed)
-    table = pd.DataFrame(
-        {
-            "size": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
-            "odor": rng.choice(["almond", "fishy", "foul", None], n),
-            "flag": pd.array(rng.choice([True, False, None], n), dtype="boolean"),
-            "seen": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(300, size=n), "D"),
-            "code": pd.Categorical(rng.integers(10, 60, size=n)),
-        }
-    )
-    return table, (rng.random(n) < 0.4).astype(int)
 
 
 def test_tables_become_matrices():

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from export_cases import forest_of
+from export_cases import KINDS, fitted, forest_of
 from mixed_forests import NAMES, SCHEMA, WORDS, mixed_model, mixed_rows, walked
 from numpy.testing import assert_array_equal
 
@@ -18,9 +18,7 @@ def read(text):
     """Parse the nodes: depth, condition, W_u, posterior."""
     nodes = []
     for line in text.splitlines()[1:]:
-        bars, condition, *columns = re.match(
-            r"((?:\|   )*(?:\|-- )?)(.*?)" + COLUMNS, line
-        ).groups()
+        bars, condition, *columns = re.match(LINE, line).groups()
         nodes.append((len(bars) // 4, condition, float(columns[1]), float(columns[2])))
     return nodes
 
@@ -75,6 +73,13 @@ def test_text_gives_the_same_predictions(seed):
     nodes = read(to_text(model, digits=None))
     X = mixed_rows(60, seed=seed)
     assert_array_equal([follow(nodes, row)[3] for row in X], walked(model, X))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_trees_grown_without_missing_values_do_not_mention_them(kind):
+    model = fitted(kind)
+    for t in range(model._forest.n_trees):
+        assert "missing" not in to_text(model, t)
 
 
 def stump(split, left_mass):

@@ -132,15 +132,15 @@ def test_models_are_found_inside_pipelines_searches_and_calibrated_models(blobs)
     assert known_prior(supervised) is None
 
 
-def test_calibrated_pipelines_are_neither_saved_nor_reported(blobs, tmp_path):
+def test_calibrated_pipelines_are_reported_but_not_saved(blobs, tmp_path):
     X, labeled, _ = blobs
     pipeline = make_pipeline(StandardScaler(), PUDecisionTreeClassifier(0.4, max_depth=3))
     model = PUCalibratedClassifier(pipeline.fit(X, labeled), cv="prefit").fit(X, labeled)
     for text in (model.describe(), str(model)):
         assert "save(" not in text
-        assert "report(" not in text
-    with pytest.raises(TypeError, match="or a PUCalibratedClassifier of one"):
-        model.report(tmp_path / "r.html", X, labeled)
+    assert "model.report(" in model.describe()
+    options = {"held_out": True, "n_simulations": 0, "random_state": 0}
+    assert model.report(tmp_path / "r.html", X, labeled, **options).exists()
 
 
 def test_supervised_masses_follow_another_prior(blobs):

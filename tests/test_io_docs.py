@@ -1,10 +1,13 @@
 """docs/model-files.md: its code runs, and it lists everything that a file can contain."""
 
+import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from fuzz.model_files import originals, unpacked
+from mixed_forests import mixed_model, mixed_rows, walked
 
 from puforest._model import NODE_FIELDS
 from puforest.io._container import DTYPES
@@ -22,8 +25,15 @@ def test_the_code_runs(tmp_path, monkeypatch):
     # The same reader with soft voting.
     soft = names["forest"].set_params(voting="soft", min_samples_leaf=20, max_depth=4)
     soft.fit(names["X_pu"], names["labeled"]).save("mushrooms.puf")
-    exec(re.findall(r"```python\n(import json.*?)```", PAGE, re.DOTALL)[0], names)
+    (reader,) = re.findall(r"```python\n(import json.*?)```", PAGE, re.DOTALL)
+    exec(reader, names)
     assert names["model"]["parameters"]["voting"] == "soft"
+    # The same reader for categories and missing values.
+    mixed = mixed_model()
+    mixed.save("mushrooms.puf")
+    X = mixed_rows()
+    expected = SimpleNamespace(predict_proba=lambda X: np.column_stack([X[:, 0], walked(mixed, X)]))
+    exec(reader, {"np": np, "X": X, "forest": expected})
 
 
 def test_the_table_of_node_fields():
@@ -41,5 +51,8 @@ def test_all_fields_and_arrays_are_listed():
         for parts in ("masses", "rows", "prior_estimate", "out_of_bag"):
             named += list(header["model"].get(parts) or ())
         named += [re.sub(r"^evidence\..*", "evidence.*", name) for name in arrays]
+        if "columns" in arrays:
+            columns = json.loads(bytes(arrays["columns"]))
+            named += [key for column in columns for key in (*column, column["kind"])]
         for name in named:
             assert f"`{name}`" in PAGE, name

@@ -166,8 +166,31 @@ def test_columns_of_another_dtype_are_rejected(content, tmp_path):
 @pytest.mark.parametrize(
     ("name", "stored", "message"),
     [
-        ("categorical_features", "from_type", "categorical_features is 'from_type'"),
-        ("categorical_features", [1], r"categorical_features is \[1\]"),
+        ("categorical_features", {"indices": [8]}, "has the index 8, but X has the columns 0 to 7"),
+        ("categorical_features", {"names": ["none"]}, "has the name 'none', which is not a column"),
+        ("categorical_features", {"mask": [0], "length": 5}, "each of the 8 features of X, got 5"),
+        ("monotonic_cst", {"by_name": {"none": 1}}, "has the key 'none', which is not a column"),
+        ("monotonic_cst", {"by_name": {"odor": 1}}, "constrains X.'odor'., which is categorical"),
+        (
+            "monotonic_cst",
+            {"increasing": [0], "decreasing": [], "length": 5},
+            "each of the 8 features of X, got 5",
+        ),
+    ],
+)
+def test_parameters_of_the_fit_must_match_the_columns(name, stored, message, content, tmp_path):
+    header, arrays = unpacked(content)
+    header["model"]["fitted_parameters"][name] = stored
+    (tmp_path / "bad.puf").write_bytes(packed(header, arrays))
+    with pytest.raises(ValueError, match=f"is not a puforest model: .*{message}"):
+        puforest.load(tmp_path / "bad.puf")
+
+
+@pytest.mark.parametrize(
+    ("name", "stored", "message"),
+    [
+        ("categorical_features", "from_type", "categorical_features is not an object"),
+        ("categorical_features", [1], "categorical_features is not an object"),
         ("categorical_features", {}, "has no 'indices'"),
         ("categorical_features", {"indices": [-1]}, "indices is not a list of integers from 0"),
         ("categorical_features", {"indices": [True]}, "indices is not a list of integers from 0"),
@@ -179,7 +202,7 @@ def test_columns_of_another_dtype_are_rejected(content, tmp_path):
         ("categorical_features", {"mask": [0]}, "has no 'length'"),
         ("categorical_features", {"mask": [2], "length": 2}, "mask is not a list .* from 0 to 1"),
         ("categorical_features", {"mask": [0], "length": 2**40}, "length is 1099511627776"),
-        ("monotonic_cst", "up", "monotonic_cst is 'up'"),
+        ("monotonic_cst", "up", "monotonic_cst is not an object"),
         ("monotonic_cst", {"by_name": {"a": 2}}, "a is 2, not an integer from -1 to 1"),
         ("monotonic_cst", {"by_name": []}, "by_name is not an object"),
         ("monotonic_cst", {"increasing": [0], "length": 1}, "has no 'decreasing'"),

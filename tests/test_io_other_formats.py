@@ -6,11 +6,12 @@ import joblib
 import numpy as np
 import pytest
 import skops.io
-from mixed_forests import SCHEMA, mixed_model, mixed_rows, walked
+from mixed_forests import SCHEMA, mixed_model, mixed_rows, raw_table
 from numpy.testing import assert_array_equal
 from saved_models import ESTIMATORS, assert_same, small, through_file
 
 from puforest import PUDecisionTreeClassifier, PURandomForestClassifier
+from puforest._encoded import EncodedTable
 from puforest.calibration import PUCalibratedClassifier
 from puforest.io import trusted_types
 from puforest.prior import PriorEstimatedWarning
@@ -44,15 +45,24 @@ def copies(model, folder):
     yield skops.io.loads(skops.io.dumps(model), trusted=trusted_types())
 
 
-@pytest.mark.parametrize("kind", ["extra-trees", "decision-tree"])
-def test_models_with_categories(kind, tmp_path):
-    model = mixed_model(kind)
-    X = mixed_rows(20)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_models_of_tables(estimator, tmp_path):
+    X, labeled = raw_table()
+    model = small(estimator, categorical_features=["odor"], monotonic_cst={"size": 1})
+    model.fit(X, labeled)
+    assert model._forest.n_categories.any()
+    for loaded in copies(model, tmp_path):
+        assert loaded._record.schema == model._record.schema
+        assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+        assert loaded.get_params() == model.get_params()
+
+
+def test_columns_of_all_kinds(tmp_path):
+    model = mixed_model()
+    X = EncodedTable(mixed_rows(20), SCHEMA.categorical)
     for loaded in copies(model, tmp_path):
         assert loaded._record.schema == SCHEMA
-        for name, array in model._forest._arrays().items():
-            assert_array_equal(getattr(loaded._forest, name), array)
-        assert_array_equal(walked(loaded, X), walked(model, X))
+        assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
 def skops_models(X, labeled):

@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 from export_cases import KINDS
 from fuzz.model_files import content_of, unpacked
-from mixed_forests import SCHEMA, mixed_model, mixed_rows, walked
-from numpy.testing import assert_array_equal
+from mixed_forests import SCHEMA, mixed_model, mixed_rows, raw_table, walked
+from numpy.testing import assert_array_equal, assert_equal
 from safetensors import safe_open
 from safetensors.numpy import load_file, save
-from saved_models import small, through_file
+from saved_models import ESTIMATORS, small, through_file
+from sklearn.base import clone
 
-from puforest import PUDecisionTreeClassifier
+from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier
 from puforest._kinds import ColumnKind
 from puforest._schema import FeatureSchema
+from puforest.calibration import PUCalibratedClassifier
 from puforest.io._columns import restored_columns, stored_columns
 from puforest.io._container import write
 from puforest.io._parameters import checked, json_value
@@ -67,6 +69,55 @@ def test_labels_keep_their_values_and_types(labels):
     restored = restored_columns(stored_columns(FeatureSchema(4, None, columns)), 4)
     assert restored == columns
     assert [type(label) for label in restored[3].categories] == [type(label) for label in labels]
+
+
+# Fitted models
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"categorical_features": ["odor", "code"]},
+        {"categorical_features": [1, 4]},
+        {"categorical_features": np.array([False, True, False, False, True])},
+        {"monotonic_cst": {"size": 1, "seen": -1}},
+        {"monotonic_cst": np.array([1, 0, 0, -1, 0])},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_models_and_their_parameters_are_restored(estimator, params, tmp_path):
+    X, labeled = raw_table()
+    model = small(estimator, **params).fit(X, labeled)
+    loaded = through_file(model, tmp_path)
+    new, _ = raw_table(seed=1)
+    new.loc[:5, "odor"] = "unknown"
+    assert_array_equal(loaded.predict_proba(new), model.predict_proba(new))
+    assert loaded._record.schema == model._record.schema
+    for name in ("categorical_features", "monotonic_cst"):
+        assert_equal(getattr(loaded, name), getattr(model, name))
+        assert_equal(loaded._record.parameters[name], model._record.parameters[name])
+    again = clone(loaded).fit(X, labeled)
+    assert_array_equal(again.predict_proba(new), model.predict_proba(new))
+
+
+def test_more_trees_can_be_added(tmp_path):
+    X, labeled = raw_table()
+    params = {"warm_start": True, "monotonic_cst": [1, 0, 0, -1, 0]}
+    model = small(PUExtraTreesClassifier, n_estimators=4, **params).fit(X, labeled)
+    loaded = through_file(model, tmp_path).set_params(n_estimators=9).fit(X, labeled)
+    whole = small(PUExtraTreesClassifier, n_estimators=9, **params).fit(X, labeled)
+    assert_array_equal(loaded.predict_proba(X), whole.predict_proba(X))
+
+
+def test_calibrated_models(tmp_path):
+    X, labeled = raw_table()
+    forest = small(PUExtraTreesClassifier, voting="soft", categorical_features=["odor", "code"])
+    model = PUCalibratedClassifier(forest, cv=3).fit(X, labeled)
+    loaded = through_file(model, tmp_path)
+    assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert loaded.estimator.categorical_features == ["odor", "code"]
 
 
 # Parameters

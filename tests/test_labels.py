@@ -101,27 +101,3 @@ def test_labels_that_look_swapped_earn_a_warning(rows):
         PUDecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     assert sum("swap" in str(w.message) for w in caught) == 1
     PUDecisionTreeClassifier(risk="pn", max_depth=2).fit(X, y)
-
-
-def test_columns_of_text_are_named(rows):
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    X, y = rows
-    work = ["Private" if one else "State-gov" for one in y]
-    table = pandas.DataFrame(X, columns=list("abcdef")).assign(work=work)
-    tables = [
-        table,
-        table.astype({"work": "category"}),
-        table.astype({"work": "string"}),
-        polars.DataFrame(table.to_dict("list")),
-    ]
-    model = PUDecisionTreeClassifier(0.4)
-    for one in tables:
-        with pytest.raises(ValueError, match=r"X\['work'\] has text .*OrdinalEncoder"):
-            model.fit(one, y)
-    with pytest.raises(ValueError, match=r"X\[:, 6\] has text or categories, such as '"):
-        model.fit(table.to_numpy(), y)
-    repeated = pandas.DataFrame(X[:, :2].astype(object), columns=["a", "a"])
-    with pytest.raises(Exception, match=r"(?i)duplicate|unique"):
-        model.fit(repeated, y)
-    numbers = table.assign(work="1.5")
-    model.fit(numbers, y)  # strings of numbers are numbers

@@ -1,6 +1,7 @@
 """Propensities that depend on the features."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
@@ -124,3 +125,23 @@ def test_benchmark(tmp_path):
     assert [r["draw"] for r in records] == [0, 1]
     assert all(r["accuracy"]["known"] > r["accuracy"]["ignored"] for r in records)
     assert "| digits | 1,438 |" in (tmp_path / "propensity.md").read_text()
+
+
+def test_missing_groups():
+    groups = pd.Series(["north", None, "south", np.nan])
+    found = group_propensity(groups, {"north": 0.6, "south": 0.1, None: 0.3})
+    assert found.tolist() == [0.6, 0.3, 0.1, 0.3]
+    with pytest.raises(ValueError, match="no entry for the group None"):
+        group_propensity(groups, {"north": 0.6, "south": 0.1})
+
+
+def test_linear_propensities_of_tables():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"number": rng.normal(size=200), "color": rng.choice(list("abc"), 200)})
+    table.loc[:9, "number"] = None
+    e = linear_propensity(table, frequency=0.3, random_state=0)
+    assert round(float(e.mean()), 3) == 0.3
+    by_color = [e[10:][table["color"][10:] == color].mean() for color in "abc"]
+    assert np.ptp(by_color) > 0.05
+    with pytest.raises(TypeError, match=r"X\['color'\] has text .* linear_propensity cannot"):
+        linear_propensity(table, [1, 1])

@@ -77,6 +77,13 @@ def test_duplicates_may_hold_missing_values_and_signed_zeros():
         assert len(train) + len(test) == 12
 
 
+def test_duplicates_of_sparse_rows_stay_together():
+    X = np.repeat(np.random.default_rng(0).integers(0, 2, (30, 8)), 2, axis=0)
+    y = np.arange(60) % 3 == 0
+    for train, test in PUStratifiedKFold(2, group_duplicates=True).split(sp.csr_array(X), y):
+        assert not {row.tobytes() for row in X[train]} & {row.tobytes() for row in X[test]}
+
+
 def test_splitters_refuse():
     X, y = np.arange(20.0)[:, None], np.repeat([1, 0], [3, 17])
     with pytest.raises(ValueError, match="y has 3 labeled rows, too few for n_splits=5"):
@@ -96,8 +103,8 @@ def test_splitters_refuse():
         next(PUStratifiedKFold(2).split(X[:5], y))
     with pytest.raises(TypeError, match="group_duplicates must be True or False"):
         next(PUStratifiedKFold(2, group_duplicates="yes").split(X, y))
-    with pytest.raises(TypeError, match="X"):
-        next(PUStratifiedKFold(2, group_duplicates=True).split(sp.csr_array(X), y))
+    with pytest.raises(ValueError, match="X contains infinity"):
+        next(PUStratifiedKFold(2, group_duplicates=True).split(np.full((20, 1), np.inf), y))
 
 
 def test_train_test_split_takes_what_scikit_learn_takes():

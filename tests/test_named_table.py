@@ -35,7 +35,7 @@ def test_models_without_names_take_columns_by_position(blobs):
 def test_values_are_not_copied(blobs, order):
     X, labeled = np.asarray(blobs[0], order=order), blobs[1]
     table = NamedTable(X, NAMES)
-    schema, matrix, _ = FeatureSchema.of_training_data(table, labeled, estimator="Forest")
-    assert np.shares_memory(matrix, X)
-    assert np.shares_memory(schema.matrix(table, estimator="Forest"), X)
+    schema, encoded, _ = FeatureSchema.of_training_data(table, labeled, estimator="Forest")
+    assert np.shares_memory(encoded.values, X)
+    assert np.shares_memory(schema.table(table, estimator="Forest").values, X)
     assert np.shares_memory(np.asarray(table), X)

@@ -12,11 +12,11 @@ from puforest import (
     PUExtraTreeClassifier,
     PUExtraTreesClassifier,
     PURandomForestClassifier,
+    _core,
 )
-from puforest import _core
+from puforest._encoded import EncodedTable
 from puforest._masses import group_masses
-from puforest._model import Forest
-from puforest._training import set_masses, train_params
+from puforest._training import grow, set_masses, train_params
 from puforest._training_rows import training_rows
 from puforest.risk import LOSSES, RISKS
 from puforest.scenario import SCENARIOS
@@ -152,7 +152,8 @@ def grown(X, labeled, weight, propensity, params, *, categorical, monotone, seed
     """A tree grown by the core on a matrix, without the schema of an estimator."""
     thresholds = _core.Thresholds[kind.pop("thresholds")]
     rows = training_rows(labeled.astype(int), weight, propensity, risk=params["risk"])
-    native = train_params(params | kind, thresholds=thresholds, rows=rows, d=X.shape[1])
+    table = EncodedTable(X, tuple(categorical))
+    native = train_params(params | kind, thresholds=thresholds, rows=rows, table=table)
     masses = group_masses(
         risk=params["risk"],
         scenario=params["scenario"],
@@ -163,10 +164,9 @@ def grown(X, labeled, weight, propensity, params, *, categorical, monotone, seed
     )
     set_masses(native, masses)
     native.seed = seed
-    native.categorical_features = categorical
     native.increasing_features = [j for j, sign in monotone.items() if sign == 1]
     native.decreasing_features = [j for j, sign in monotone.items() if sign == -1]
-    return Forest(n_features=X.shape[1], **_core.train(X, rows.native(), native))
+    return grow(table, rows, native)
 
 
 @pytest.mark.parametrize("thresholds", ["random", "optimal"])

@@ -1,11 +1,13 @@
 """What the pages say: examples run, and the commands they name are there."""
 
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from puforest.cli._app import run
 from puforest.datasets import DATASETS
 
 ROOT = Path(__file__).parents[1]
@@ -15,6 +17,30 @@ def run_examples(page, names):
     """Run the Python of a page, one block after another."""
     for code in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL):
         exec(code, names)
+
+
+def test_examples_of_the_page_about_tables(capsys, tmp_path, monkeypatch):
+    """Python and commands, one block after another; the block that follows shows the output."""
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/tables.md").read_text()
+    blocks = r"```(python|sh)\n(.*?)```(?:\n\n```\n(.*?)```)?"
+    names = {}
+    n_compared = 0
+    for language, code, shown in re.findall(blocks, page, re.DOTALL):
+        if language == "python":
+            exec(code, names)
+        else:
+            for line in code.replace("\\\n", " ").splitlines():
+                assert run(shlex.split(line)[1:]) == 0, line
+        printed = capsys.readouterr()
+        lines = (printed.out + printed.err).strip("\n").splitlines()
+        if shown:
+            assert [line.rstrip() for line in lines] == shown.splitlines(), code
+            n_compared += 1
+    assert n_compared > 8
+    assert (names["pipeline"].predict(names["X"]) == names["high"]).mean() > 0.85
+    for report in ("survey.html", "survey-cli.html"):
+        assert "Exec-managerial" in (tmp_path / report).read_text()
 
 
 def test_examples_of_the_readme(capsys, tmp_path, monkeypatch):

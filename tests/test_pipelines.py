@@ -207,6 +207,9 @@ def test_description(pipeline, data, tmp_path, monkeypatch):
     for call, _ in calls:
         eval(call, names)
     assert (tmp_path / "report.html").exists()
+    types = [*puforest.io.trusted_types(), "numpy.dtype"]  # of the encoder and the imputer
+    loaded = skops.io.load("model.skops", trusted=types)
+    assert_array_equal(loaded.predict_proba(X), pipeline.predict_proba(X))
     search = GridSearchCV(make_pipeline(encoder(), forest(n_estimators=2)), {}, cv=2).fit(X, y)
     assert puforest.describe(search).startswith(
         "GridSearchCV: Pipeline of ColumnTransformer, PURandomForestClassifier of 2 trees, fitted"
@@ -286,7 +289,13 @@ def test_report_on_text(written):
     words = np.array([["good", "fine", "day"], ["bad", "poor", "day"]])
     texts = [" ".join(rng.choice(words[0 if positive else 1], 5)) for positive in y]
     labeled = y & (rng.random(200) < 0.5)
-    model = make_pipeline(TfidfVectorizer(), forest(min_samples_leaf=5)).fit(texts, labeled)
-    found = written(model, texts, labeled, cv=2)
-    assert set(found["importances"]["names"]) == {"good", "fine", "day", "bad", "poor"}
-    assert found["columns"]["n_features"] == 5
+    vocabulary = {word: i for i, word in enumerate(["good", "fine", "day", "bad", "poor"])}
+    vocabulary |= {f"word{i}": i + 5 for i in range(200)}
+    model = make_pipeline(TfidfVectorizer(vocabulary=vocabulary), forest(min_samples_leaf=5))
+    found = written(model.fit(texts, labeled), texts, labeled, cv=2)
+    assert {"good", "bad"} <= set(found["importances"]["names"])
+    assert found["columns"]["n_features"] == 205
+    shown = {p["name"]: p["value"] for p in found["parameters"][0]["parameters"]}
+    assert 1000 < len(shown["vocabulary"]) < 1010
+    with pytest.raises(ValueError, match=r"got one dimension: .*pass its last step"):
+        permutation_importance(model, texts, labeled)

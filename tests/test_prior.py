@@ -183,7 +183,7 @@ def test_subsampled_unlabeled_rows():
         ({"method": "tice", "max_splits": 0}, "max_splits must be at least 1"),
         ({"method": "tice", "max_features": 0}, "max_features must be at least 1"),
         ({"method": "dedpul", "n_resamples": 1}, "n_resamples must be at least 10"),
-        ({"X": [[np.nan]] * 10}, "NaN"),
+        ({"X": [[np.inf]] * 10}, "infinity"),
     ],
 )
 def test_invalid_parameters(change, message):

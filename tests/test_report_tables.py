@@ -74,6 +74,10 @@ def test_columns_of_wide_tables(written, monkeypatch):
     monkeypatch.setattr(_columns, "MAX_COLUMNS", 8)
     empty = columns_of(written(model, X, y, held_out=True))["x7"]
     assert (empty["missing"], empty["values"]) == (200, "")
+    X[:, 1] = np.nan
+    curves = written(model, X, y, held_out=True)["dependence"]["curves"]
+    only_missing = next(curve for curve in curves if curve["name"] == "x1")
+    assert (only_missing["labels"], len(only_missing["missing"])) == ([], 1)
 
 
 def test_trees_ask_for_categories(fitted, written):

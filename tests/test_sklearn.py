@@ -33,11 +33,11 @@ CHECKED = [
 def expected_failures(estimator):
     if getattr(estimator, "bootstrap", False):
         why = "a bootstrap sample of weighted rows is another sample than that of repeated rows"
-        return {"check_sample_weight_equivalence_on_dense_data": why}
-    if estimator.prior is None and estimator.risk != "pn":
+    elif estimator.prior is None and estimator.risk != "pn":
         why = "a prior is estimated on random folds, which are others for repeated rows"
-        return {"check_sample_weight_equivalence_on_dense_data": why}
-    return {}
+    else:
+        return {}
+    return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in ("dense", "sparse")}
 
 
 @pytest.mark.filterwarnings("ignore::puforest.prior.PriorEstimatedWarning")

@@ -69,11 +69,11 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training data: an array, a sparse matrix, or a pandas, polars or Arrow table. Text and
-            categorical columns are categories (see ``categorical_features``), dates and durations
-            are numbers of days, and NaN, None and nulls are missing values. Infinite values are
-            rejected.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data: an array, a sparse matrix, or a pandas, polars or Arrow table. Columns
+            can be numbers, text or categories (see ``categorical_features``), booleans, dates and
+            durations (converted to days). NaN, None and nulls are missing values. Infinite values
+            raise an error.
         y : array-like of shape (n_samples,)
             Labels with two values, such as 1 and 0, 1 and -1, or True and False: the larger marks
             labeled positives, the smaller unlabeled rows (with ``risk="pn"``: negatives). Missing
@@ -163,8 +163,8 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         if unknown:
             places = ", ".join(map(earlier.schema.place, sorted(unknown)))
             warn(
-                f"warm_start=True: {places} has categories that the first fit did not see. They "
-                "are treated as missing values."
+                f"warm_start=True: categories of {places} that the first fit did not see are "
+                "treated as missing values"
             )
         return earlier.schema, table, check.training_labels(y, len(table), name)
 
@@ -261,8 +261,9 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict, with the same columns as in ``fit``. Values may be missing; unknown
+            categories are treated as missing values.
 
         Returns
         -------
@@ -277,8 +278,9 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict, with the same columns as in ``fit``. Values may be missing; unknown
+            categories are treated as missing values.
 
         Returns
         -------
@@ -294,8 +296,9 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict, with the same columns as in ``fit``. Values may be missing; unknown
+            categories are treated as missing values.
 
         Returns
         -------
@@ -317,8 +320,9 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict, with the same columns as in ``fit``. Values may be missing; unknown
+            categories are treated as missing values.
         y : array-like of shape (n_samples,)
             True classes, coded as in ``fit``.
         sample_weight : array-like of shape (n_samples,), optional

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from puforest import _validation as check
+
 FROM_DTYPE = "from_dtype"
 
 
@@ -23,25 +25,21 @@ def requested_columns(
                 f"{value!r}"
             )
         return None
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        array = np.empty((0, 0))
+    array = np.asarray(value, dtype=object)
     if array.ndim != 1:
         raise _not_columns(value)
-    if array.size == 0:
-        return frozenset()
-    if array.dtype.kind == "b":
-        if len(array) != n_features:
+    cells = array.tolist()
+    if all(isinstance(cell, str) for cell in cells):
+        return frozenset(_position(name, names) for name in cells)
+    if all(isinstance(cell, bool | np.bool_) for cell in cells):
+        if len(cells) != n_features:
             raise ValueError(
-                f"categorical_features, as a mask, must have one entry for each of the "
-                f"{n_features} features of X, got {len(array)}"
+                "categorical_features, as a mask, must have one entry for each of the "
+                f"{n_features} features of X, got {len(cells)}"
             )
-        return frozenset(np.flatnonzero(array).tolist())
-    if array.dtype.kind in "iu":
-        return frozenset(_index(j, n_features) for j in array.tolist())
-    if all(isinstance(name, str) for name in array.tolist()):
-        return frozenset(_position(name, names) for name in array.tolist())
+        return frozenset(np.flatnonzero(cells).tolist())
+    if all(check.is_integer(cell) for cell in cells):
+        return frozenset(_index(int(cell), n_features) for cell in cells)
     raise _not_columns(value)
 
 
@@ -67,5 +65,5 @@ def _position(name: str, names: Sequence[str] | None) -> int:
             "or a data frame"
         )
     if name not in names:
-        raise ValueError(f"categorical_features has the name {name!r}, which is no column of X")
+        raise ValueError(f"categorical_features has the name {name!r}, which is not a column of X")
     return list(names).index(name)

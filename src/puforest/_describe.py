@@ -111,7 +111,7 @@ def _kind(model: Any) -> str:
     if isinstance(model, Pipeline):
         *transformers, last = (step for _, step in model.steps)
         return ", ".join([*map(step_name, transformers), _named(last)])
-    return _named(getattr(model, "best_estimator_", None) or model.estimator_)
+    return _named(model.best_estimator_ if hasattr(model, "best_estimator_") else model.estimator_)
 
 
 def _named(model: Any) -> str:
@@ -178,7 +178,7 @@ def _about_columns(found: Unwrapped) -> list[tuple[str, str]]:
         ]
         more = len(schema.categorical) - len(listed)
         about.append(("categories", ", ".join([*listed, f"and {more:,} more"] if more else listed)))
-    increasing, decreasing = monotone_features(record.parameters["monotonic_cst"], schema)
+    increasing, decreasing = monotone_features(record.parameters.get("monotonic_cst"), schema)
     signs = [f"{printable(names[j])} increasing" for j in increasing]
     signs += [f"{printable(names[j])} decreasing" for j in decreasing]
     if signs:
@@ -263,8 +263,8 @@ def _next_calls(model: Any, found: Unwrapped | None) -> list[tuple[str, str]]:
     if _can_be_saved(model):
         calls.append(("model.save('model.puf')", "puforest.load('model.puf') loads it"))
     else:
-        loading = "skops.io.load('model.skops', trusted=puforest.io.trusted_types())"
-        calls.append(("skops.io.dump(model, 'model.skops')", f"{loading} loads it"))
+        loading = "skops.io.load loads it, given the types to trust"
+        calls.append(("skops.io.dump(model, 'model.skops')", loading))
     return calls
 
 

@@ -68,7 +68,7 @@ class EncodedTable:
             return values
         matrix = _core.SparseMatrix32 if values.dtype == np.float32 else _core.SparseMatrix64
         return matrix(
-            values.data,
+            np.ascontiguousarray(values.data),
             values.indices.astype(np.int32, copy=False),
             values.indptr.astype(np.int64, copy=False),
             values.shape[1],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,9 +84,10 @@ def new_column(
     expected = "number" if kind is None else kind.kind
     if kind is not None and kind.categories and expected == "category":
         return _known_categories(column, kind, place, estimator)
-    has_numbers = all(isinstance(label, int | float) for label in column.labels or ())
-    if column.kind == "category" and has_numbers and expected in ("number", "boolean"):
-        column = Column("number", _numbers_of_labels(column, place))
+    if column.kind == "category" and expected in ("number", "boolean"):
+        labels = _present_labels(column)
+        if all(isinstance(label, int | float) for label in labels.values()):
+            column = Column("number", _by_code(column, labels, np.float64))
     allowed = {"number": ("number", "boolean"), "boolean": ("boolean", "number")}
     if column.kind not in allowed.get(expected, (expected,)):
         raise _other_kind(column, expected, place, estimator)
@@ -113,25 +115,20 @@ def first_value(column: Column) -> str:
 
 def _training_categories(column: Column, place: str, *, requested: bool) -> TrainingColumn:
     """Number the labels that occur in ascending order."""
-    labels = column.labels or ()
-    count = np.bincount(column.values[column.values >= 0], minlength=len(labels))
-    present = np.flatnonzero(count)
-    found = [tidy_number(labels[code]) for code in present.tolist()]
-    _refuse_mixed_labels(found, place)
-    if found and isinstance(found[0], bool):
-        return TrainingColumn(BOOLEAN, _by_code(column, np.array(labels, dtype=np.float32)))
-    if len(found) > MAX_CATEGORIES:
+    labels = _present_labels(column)
+    if len(labels) > MAX_CATEGORIES:
         raise ValueError(
-            f"{place} has {len(found):,} categories, more than {MAX_CATEGORIES:,}: drop the column "
-            "if it identifies rows, or replace the categories, for example by their frequency or "
-            "by a hash with fewer values"
+            f"{place} has {len(labels):,} categories, more than {MAX_CATEGORIES:,}: drop the "
+            "column if it identifies rows, or replace the categories, for example by their "
+            "frequency or by a hash with fewer values"
         )
-    order = sorted(range(len(found)), key=found.__getitem__)
-    number = np.full(len(labels), np.nan, dtype=np.float32)
-    number[present[order]] = np.arange(len(found))
-    categories = tuple(found[i] for i in order)
-    doubt = "" if requested else _doubt(column, categories, int(count.sum()))
-    return TrainingColumn(ColumnKind("category", categories), _by_code(column, number), doubt)
+    _refuse_mixed_labels(list(labels.values()), place)
+    if any(isinstance(label, bool) for label in labels.values()):
+        return TrainingColumn(BOOLEAN, _by_code(column, labels))
+    codes = sorted(labels, key=labels.__getitem__)
+    kind = ColumnKind("category", tuple(labels[code] for code in codes))
+    values = _by_code(column, {code: number for number, code in enumerate(codes)})
+    return TrainingColumn(kind, values, "" if requested else _doubt(column, kind))
 
 
 def _known_categories(
@@ -144,34 +141,50 @@ def _known_categories(
         column = as_categories(column)
     if column.kind != "category":
         raise _other_kind(column, f"category {is_text}", place, estimator)
-    labels = column.labels or ()
-    if any(isinstance(label, str) != is_text for label in labels):
-        wrong = np.array([isinstance(label, str) != is_text for label in labels])
-        rows = np.flatnonzero((column.values >= 0) & wrong[column.values])
-        if len(rows):
-            offending = Column("category", column.values[rows], labels)
-            raise _other_kind(offending, f"category {is_text}", place, estimator)
-    values = _by_code(column, kind.codes(labels).astype(np.float32))
+    labels = _present_labels(column)
+    wrong = [code for code, label in labels.items() if isinstance(label, str) != is_text]
+    if wrong:
+        cells = column.values[np.isin(column.values, wrong)]
+        offending = Column("category", cells, column.labels)
+        raise _other_kind(offending, f"category {is_text}", place, estimator)
+    values = _by_code(column, dict(zip(labels, kind.codes(labels.values()), strict=True)))
     return values, int(np.count_nonzero(np.isnan(values)) - np.count_nonzero(column.values < 0))
 
 
-def _by_code(column: Column, values: Numbers) -> Numbers:
-    """Replace codes by the values of their labels; -1, the last element, is missing."""
-    result: Numbers = np.append(values, np.nan).astype(values.dtype)[column.values]
+def _present_labels(column: Column) -> dict[int, Any]:
+    """Return the labels that occur, by code."""
+    labels = column.labels or ()
+    count = np.bincount(_shifted(column), minlength=len(labels) + 1)[1:]
+    return {code: tidy_number(labels[code]) for code in np.flatnonzero(count).tolist()}
+
+
+def _by_code(
+    column: Column, values: Mapping[int, float], dtype: type[np.floating[Any]] = np.float32
+) -> Numbers:
+    """Replace codes by these values, and -1 by NaN."""
+    by_code = np.full(1 + len(column.labels or ()), np.nan, dtype=dtype)
+    by_code[1 + np.fromiter(values, np.intp, len(values))] = list(values.values())
+    result: Numbers = by_code[_shifted(column)]
     return result
+
+
+def _shifted(column: Column) -> NDArray[np.intp]:
+    """Return codes that are 0 for missing values, of the type of indices."""
+    codes: NDArray[np.intp] = np.add(column.values, 1, dtype=np.intp)
+    return codes
 
 
 def _numbers_of_labels(column: Column, place: str) -> Numbers:
     """Read categories that are numbers as these numbers."""
-    labels = column.labels or ()
-    text = next((label for label in labels if not isinstance(label, int | float)), None)
+    labels = _present_labels(column)
+    text = next((label for label in labels.values() if not isinstance(label, int | float)), None)
     if text is not None:
         raise ValueError(
             f"{place} has text or categories, such as {text!r:.40}, but categorical_features does "
             "not include the column: leave categorical_features at 'from_dtype', add the column to "
             "it, or encode the column as numbers"
         )
-    return _by_code(column, np.array(labels, dtype=np.float64))
+    return _by_code(column, labels, np.float64)
 
 
 def _refuse_mixed_labels(labels: list[Any], place: str) -> None:
@@ -196,8 +209,9 @@ def _family(label: Label) -> type:
     return type(label) if isinstance(label, str | bool) else float
 
 
-def _doubt(column: Column, categories: tuple[Label, ...], n_values: int) -> str:
+def _doubt(column: Column, kind: ColumnKind) -> str:
     """Return what the column looks like instead of categories, or an empty string."""
+    categories, n_values = kind.categories or (), np.count_nonzero(column.values >= 0)
     if column.is_text:
         numbers = sum(reads_as_number(str(label)) for label in categories)
         if 2 <= numbers >= (1 - MAX_NOT_NUMBERS) * len(categories) - 1:

@@ -65,6 +65,9 @@ class FitRecord:
         Seed of the trees.
     out_of_bag : OutOfBag or None
         Evaluation with ``oob_score=True``.
+    added_missing, removed_missing : tuple of str
+        Values that mark missing cells in files besides the usual ones, and usual ones that do not,
+        as set on the command line.
     """
 
     classes: NDArray[Any]
@@ -76,6 +79,8 @@ class FitRecord:
     n_unlabeled: int
     seed: int
     out_of_bag: OutOfBag | None = None
+    added_missing: tuple[str, ...] = ()
+    removed_missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.classes.flags.writeable = False

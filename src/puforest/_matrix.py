@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array
 
 from puforest import _validation as check
 from puforest._columns import ArrayColumns, TableColumns, columns_of, is_data_frame
+from puforest._rows import array_of_rows
 from puforest._sparse import canonical
 
 # Types that the core reads, and the number of cells up to which scikit-learn's checks dominate.
@@ -39,14 +40,6 @@ def opened(X: check.MatrixLike, estimator: str = "") -> NDArray[Any] | sp.csr_ar
     return canonical(found) if sp.issparse(found) else in_steps(found)
 
 
-def matrix(X: check.MatrixLike, name: str = "X") -> NDArray[Any]:
-    """Convert a table of numbers to an array."""
-    found = opened(X)
-    if not isinstance(found, np.ndarray):
-        raise TypeError(f"{name} must be a dense table of numbers")
-    return found
-
-
 def stacked(
     columns: TableColumns, encoded: Mapping[int, NDArray[Any]], place: Callable[[int], str]
 ) -> NDArray[Any]:
@@ -54,8 +47,7 @@ def stacked(
     dtype = smallest_float(*columns.plain_types, *(values.dtype for values in encoded.values()))
     matrix = np.empty(columns.shape, dtype, order="F")
     with np.errstate(over="ignore"):
-        if columns.plain.any():
-            matrix[:, columns.plain] = columns.numbers(dtype)
+        columns.fill(matrix)
         for j, values in encoded.items():
             matrix[:, j] = values
     for j in range(columns.shape[1]):
@@ -80,10 +72,12 @@ def as_array(X: check.MatrixLike) -> Any:
         if any(isinstance(row, np.ma.MaskedArray) for row in X):
             X = np.ma.stack(X)
         else:
-            return _array_of_rows(X)
+            return array_of_rows(X)
     if isinstance(X, np.ma.MaskedArray):
         return _filled(X)
-    if not hasattr(X, "dtype") and hasattr(X, "__array__"):
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a polars LazyFrame: pass X.collect()")
+    if not isinstance(X, np.ndarray) and hasattr(X, "__array__"):
         X = np.asarray(X)
     if isinstance(getattr(X, "dtype", None), np.dtype) and X.dtype.names:
         raise TypeError(
@@ -91,23 +85,6 @@ def as_array(X: check.MatrixLike) -> Any:
             "numpy.lib.recfunctions.structured_to_unstructured(X)"
         )
     return X
-
-
-def _array_of_rows(X: Any) -> Any:
-    """Convert lists of rows; cells keep their types unless all of them are numbers.
-
-    NumPy would turn numbers next to text into text, and booleans next to numbers into numbers.
-    """
-    try:
-        array = np.asarray(X)
-    except ValueError:  # rows of different lengths, which scikit-learn's checks explain
-        return X
-    if array.ndim != 2 or array.dtype.kind in "bcMm":
-        return array
-    is_boolean = len(X) and any(isinstance(cell, bool | np.bool_) for cell in X[0])
-    if array.dtype.kind in "iuf" and not is_boolean:
-        return array
-    return np.array(X, dtype=object)
 
 
 def _filled(X: Any) -> Any:
@@ -118,7 +95,7 @@ def _filled(X: Any) -> Any:
         return X.astype(smallest_float(X.dtype)).filled(np.nan)
     if X.dtype.kind in "Mm":
         return X.filled(np.array("NaT", dtype=X.dtype))
-    return X.astype(object).filled(None)
+    return np.where(np.ma.getmaskarray(X), None, X.data.astype(object))
 
 
 def smallest_float(*dtypes: Any) -> np.dtype[Any]:

@@ -31,11 +31,18 @@ def require_memory_for_codes(X: sp.csr_array, n_rows: int) -> None:
     needed, available = BYTES_PER_CELL * n_rows * n_columns, available_memory()
     if available is not None and needed > available:
         raise MemoryError(
-            f"a fit to this sparse X needs at least {needed / 2**30:,.1f} GiB of memory, "
-            f"{BYTES_PER_CELL} bytes for each cell of the {n_columns:,} columns that vary, but "
-            f"{available / 2**30:,.1f} GiB are available: reduce the number of columns, for "
-            "example to 300 with sklearn.decomposition.TruncatedSVD(300), or use fewer rows"
+            f"a fit to this sparse X needs at least {_size(needed)} of memory, {BYTES_PER_CELL} "
+            f"bytes for each cell of the {n_columns:,} columns that vary, but {_size(available)} "
+            "are available: reduce the number of columns, for example to 300 with "
+            "sklearn.decomposition.TruncatedSVD(300), or use fewer rows"
         )
+
+
+def _size(n_bytes: int) -> str:
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:,.1f} {unit}"
+    return f"{n_bytes / 2**10:,.0f} KiB"
 
 
 def available_memory() -> int | None:

@@ -50,7 +50,8 @@ def _signs(value: Any, schema: FeatureSchema) -> Iterator[tuple[int, Any]]:
             f"monotonic_cst must have one entry for each of the {schema.n_features} features of X, "
             f"got {len(signs)}"
         )
-    yield from enumerate(signs.tolist())
+    for j in np.flatnonzero(signs).tolist():  # of millions of features, few are constrained
+        yield j, signs[j].item()
 
 
 def _signs_by_name(value: Mapping[Any, Any], schema: FeatureSchema) -> Iterator[tuple[int, Any]]:
@@ -62,5 +63,5 @@ def _signs_by_name(value: Mapping[Any, Any], schema: FeatureSchema) -> Iterator[
     position = {name: j for j, name in enumerate(schema.names)}
     for name, sign in value.items():
         if name not in position:
-            raise ValueError(f"monotonic_cst has the key {name!r}, which is no column of X")
+            raise ValueError(f"monotonic_cst has the key {name!r}, which is not a column of X")
         yield position[name], sign

@@ -66,9 +66,8 @@ class FeatureSchema:
                 j: ColumnKind("category", tuple(range(X.n_categories(j)))) for j in X.categorical
             }
             return cls(X.shape[1], None, kinds), X
-        values = X.values if isinstance(X, NamedTable) else X
-        found = opened(values, estimator)
         names = tuple(X.columns) if isinstance(X, NamedTable) else _string_names(X)
+        found = opened(X.values if isinstance(X, NamedTable) else X, estimator)
         schema = cls(found.shape[1], names)
         requested = requested_columns(categorical_features, names, schema.n_features)
         if isinstance(found, np.ndarray | sp.csr_array) and not requested:
@@ -103,6 +102,10 @@ class FeatureSchema:
             # The checks of scikit-learn would take longer than the prediction.
             return EncodedTable(values)
         if isinstance(values, EncodedTable):
+            if values.shape[1] != self.n_features:
+                raise ValueError(
+                    f"X has {values.shape[1]} features, but {self.n_features} are expected"
+                )
             return values
         found = opened(values, estimator)
         self._compare_columns(values, found, names, estimator)
@@ -120,7 +123,7 @@ class FeatureSchema:
         self, X: Any, found: Any, names: tuple[str, ...] | None, estimator: str
     ) -> None:
         """Compare names and number of columns as scikit-learn does."""
-        if isinstance(found, TableColumns) and names is not None and tuple(found.names) == names:
+        if names is not None and is_data_frame(X) and _column_names(X) == list(names):
             return  # scikit-learn takes 1 s for 60,000 columns of an Arrow table
         columns = _columns_of(estimator)()
         columns.n_features_in_ = self.n_features
@@ -187,11 +190,15 @@ def number_matrix(X: Any, reader: str) -> NDArray[Any]:
     return array
 
 
+def _column_names(X: Any) -> list[Any]:
+    return list(X.column_names if hasattr(X, "column_names") else X.columns)
+
+
 def _string_names(X: Any) -> tuple[str, ...] | None:
     """Return the column names of a table if they are strings."""
     if not is_data_frame(X):
         return None
-    names = list(X.column_names if hasattr(X, "column_names") else X.columns)
+    names = _column_names(X)
     types = set(map(type, names))
     if types == {str}:
         if len(set(names)) < len(names):

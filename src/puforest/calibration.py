@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
+from puforest._columns import as_table
 from puforest._fit_record import RecordedFitMixin
 from puforest._model_methods import ModelMethodsMixin
 from puforest._out_of_bag import out_of_bag_sample
@@ -239,7 +240,7 @@ class PUCalibratedClassifier(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows.
+            Training rows, of any type that the estimator takes.
         y : array-like of shape (n_samples,)
             Labels with two values: the larger marks labeled positives, the smaller unlabeled rows.
         sample_weight : array-like of shape (n_samples,), optional
@@ -253,7 +254,7 @@ class PUCalibratedClassifier(
         self
         """
         check.one_of("method", self.method, METHODS)
-        y = check.label_vector(y)
+        X, y = as_table(X), check.label_vector(y)
         given = {"sample_weight": sample_weight, "propensity": propensity}
         params = {name: value for name, value in given.items() if value is not None}
         estimator, score = self._fitted_and_scores(X, y, params)

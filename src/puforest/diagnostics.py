@@ -138,7 +138,7 @@ def scar_test(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Labeled and unlabeled rows.
+        Labeled and unlabeled rows: an array, a sparse matrix, or a pandas, polars or Arrow table.
     y : array-like of shape (n_samples,)
         PU labels: two values, the larger one for labeled rows.
     prior : float

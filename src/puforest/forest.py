@@ -77,7 +77,7 @@ class BaseForest(PUClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to pass through the trees.
 
         Returns
@@ -92,7 +92,7 @@ class BaseForest(PUClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to pass through the trees.
 
         Returns

@@ -25,7 +25,7 @@ class SingleTree(PUClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to pass through the tree.
 
         Returns
@@ -40,7 +40,7 @@ class SingleTree(PUClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to pass through the tree.
 
         Returns

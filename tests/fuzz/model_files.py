@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from feature_names import with_names
 from safetensors import deserialize
 from safetensors.numpy import save
@@ -22,13 +23,20 @@ from puforest import (
     PUExtraTreesClassifier,
     PURandomForestClassifier,
 )
+from puforest._encoded import EncodedTable
 from puforest.calibration import PUCalibratedClassifier
 from puforest.prior import PriorEstimatedWarning
 
 MANY_FEATURES = 10**6  # beyond them only the classes of a row or two are asked for
 NUMBERS = [0, -1, 1, 2, 3, 7, 0.5, -0.5, 1e-300, 1e308, np.inf, 2**31, 2**64, 10**40, -(2**63)]
-VALUES = [*NUMBERS, None, True, False, "", "hard", "U5", "object", "int8", "\ud800", [], [0, 1], {}]
+WORDS = ["", "hard", "U5", "object", "int8", "from_dtype", "category", "boolean", "\ud800"]
+VALUES = [*NUMBERS, *WORDS, None, True, False, [], [0, 1], ["a", "b"], {}, {"a": 1}]
 DTYPES = {"F64": "<f8", "I64": "<i8", "I32": "<i4", "U16": "<u2", "U8": "u1"}
+
+OF_VERSION_1 = [
+    Original(path.read_bytes(), ".puf")
+    for path in sorted((Path(__file__).parents[1] / "data").glob("*-version-1.puf"))
+]
 
 
 def originals():
@@ -53,8 +61,31 @@ def originals():
         forest.fit(X, labeled),
         PUCalibratedClassifier(forest, cv="oob").fit(X, labeled),
         PUCalibratedClassifier(forest, cv="oob", method="isotonic").fit(X, labeled),
+        *models_of_tables(X, labeled, rng),
     ]
-    return [Original(content_of(model), ".puf") for model in models]
+    return [Original(content_of(model), ".puf") for model in models] + OF_VERSION_1
+
+
+def models_of_tables(X, labeled, rng):
+    """Models with categories, dates and missing values."""
+    table = pd.DataFrame(
+        {
+            "size": np.where(rng.random(len(X)) < 0.1, np.nan, X[:, 0]),
+            "odor": rng.choice(["anise", "fishy", "größer, \n", None], len(X)),
+            "code": pd.Categorical(rng.integers(40, size=len(X))),
+            "flag": X[:, 1] > 0,
+            "seen": pd.Timestamp("2020-01-01") + pd.to_timedelta(100 * X[:, 2], "D"),
+        }
+    )
+    small = {"n_estimators": 5, "max_depth": 4, "random_state": 0}
+    mask = [False, True, True, False, False]
+    yield PUExtraTreesClassifier(0.5, categorical_features=mask, **small).fit(table, labeled)
+    forest = PURandomForestClassifier(
+        0.5, voting="soft", categorical_features=["code"], monotonic_cst={"size": 1}, **small
+    )
+    yield forest.fit(table.drop(columns="odor"), labeled)
+    constraints = [1, 0, -1, 0]
+    yield PUDecisionTreeClassifier(0.5, max_depth=4, monotonic_cst=constraints).fit(X, labeled)
 
 
 def content_of(model):
@@ -77,6 +108,15 @@ def unpacked(content):
 
 def packed(header, arrays):
     return save(arrays, metadata={"puforest": json.dumps(header)})
+
+
+def change_columns(content, rng, others):
+    """Kinds and labels of columns."""
+    header, arrays = unpacked(content)
+    columns = json.loads(bytes(arrays.get("columns", b"[]")))
+    change_value(columns, rng)
+    arrays["columns"] = np.frombuffer(json.dumps(columns).encode(), dtype=np.uint8)
+    return packed(header, arrays)
 
 
 def flip_header(content, rng, others):
@@ -198,6 +238,7 @@ DAMAGES = [
     change_entry,
     change_header,
     change_items,
+    change_columns,
     change_arrays,
     graft,
 ]
@@ -212,8 +253,13 @@ def judge(path, options, rng):
             raise
         return "refused"
     n = model.n_features_in_
+    schema = getattr(model, "estimator_", model)._record.schema
     X = np.linspace(-2, 2, 2 * n).reshape(2, n)
-    for X_of_type in (X, X.astype(np.float32)):
+    for j in schema.categorical:
+        X[:, j] = np.clip([0, len(schema.categories(j)) - 1], 0, None)
+    X[1, :: rng.integers(1, n + 1)] = np.nan
+    for dtype in (np.float64, np.float32):
+        X_of_type = EncodedTable(X.astype(dtype), schema.categorical)
         share = model.predict_proba(X_of_type)
         assert share.shape == (2, 2)
         assert ((share >= 0) & (share <= 1)).all()

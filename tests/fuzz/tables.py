@@ -52,7 +52,8 @@ def judge(path, options, rng):
         if DAMAGED in str(error.__cause__):
             return "read by fit"  # pyarrow looks at some parts of a file only in small batches
         raise AssertionError(f"fit reads what predict refuses: {error.__cause__}") from error
-    np.testing.assert_array_equal(X, encoded.values.astype(np.float64))
+    values = encoded.values.toarray() if encoded.is_sparse else encoded.values
+    np.testing.assert_array_equal(X, values.astype(np.float64))
     np.testing.assert_array_equal(fitted.rule.apply(labels), fitted.labeled)
     return "read"
 

@@ -4,14 +4,17 @@ None of the libraries is imported unless one of its tables is read.
 """
 
 from puforest._columns._column import Column, TableColumns, as_categories, tidy_number
-from puforest._columns._table import ArrayColumns, columns_of, is_data_frame
+from puforest._columns._objects import is_missing
+from puforest._columns._table import ArrayColumns, as_table, columns_of, is_data_frame
 
 __all__ = [
     "ArrayColumns",
     "Column",
     "TableColumns",
     "as_categories",
+    "as_table",
     "columns_of",
     "is_data_frame",
+    "is_missing",
     "tidy_number",
 ]

@@ -42,8 +42,8 @@ def missing_column(n: int) -> Column:
 def nested_error(place: str, found: str) -> TypeError:
     """Make the error for a column whose cells are not single values."""
     return TypeError(
-        f"{place} has cells of type {found}, but must have numbers, strings, booleans, dates or "
-        "durations: unpack the column into several columns, or drop it"
+        f"{place} has cells of type {found}, but the argument must be a table of strings, numbers, "
+        "booleans, dates or durations: unpack the column into several columns, or drop it"
     )
 
 
@@ -72,7 +72,7 @@ class TableColumns:
     shape : tuple of int
         Number of rows and columns.
     plain : ndarray of bool
-        Mask of the columns that `numbers` reads at once.
+        Mask of the columns of plain numbers, which `fill` reads many at a time.
     plain_types : list of dtype
         Types of these columns.
     """
@@ -91,9 +91,8 @@ class TableColumns:
         """Return the columns that are not plain numbers, and the given ones."""
         return sorted({*np.flatnonzero(~self.plain).tolist(), *others})
 
-    def numbers(self, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Read the columns of plain numbers as a matrix."""
-        return np.empty((self.shape[0], 0), dtype)
+    def fill(self, matrix: NDArray[Any]) -> None:
+        """Write the columns of plain numbers into a matrix."""
 
     def read(self, j: int, place: str) -> Column:
         """Read a column; `place` is its name in error messages."""

@@ -11,6 +11,10 @@ from puforest._columns._arrays import read_array
 from puforest._columns._column import Column, TableColumns, nested_error
 from puforest._columns._objects import read_objects
 
+# Columns are converted together, since each conversion takes pandas 20 µs, but not all at once,
+# since each makes copies.
+CELLS_AT_A_TIME = 2**20
+
 
 class PandasColumns(TableColumns):
     """Columns of a pandas data frame."""
@@ -32,10 +36,13 @@ class PandasColumns(TableColumns):
             return None
         return self.frame.sparse.to_coo() if dtypes else None
 
-    def numbers(self, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Return the plain numbers as a matrix."""
-        values: NDArray[Any] = self.frame.iloc[:, np.flatnonzero(self.plain)].to_numpy(dtype)
-        return values
+    def fill(self, matrix: NDArray[Any]) -> None:
+        """Write the columns of plain numbers into a matrix."""
+        columns = np.flatnonzero(self.plain)
+        size = max(1, CELLS_AT_A_TIME // max(1, self.shape[0]))
+        for start in range(0, len(columns), size):
+            some = columns[start : start + size]
+            matrix[:, some] = self.frame.iloc[:, some].to_numpy(matrix.dtype)
 
     def read(self, j: int, place: str) -> Column:
         """Read a column."""
@@ -47,13 +54,14 @@ def read_series(series: Any, place: str) -> Column:
     import pandas as pd
 
     dtype = series.dtype
+    if dtype == np.dtype(object) and pd.api.types.infer_dtype(series, skipna=True) == "string":
+        return _text(series)
     if isinstance(dtype, np.dtype):
         return read_array(series.to_numpy(), place)
     if isinstance(dtype, pd.CategoricalDtype):
         return _categories(series, place)
     if isinstance(dtype, pd.StringDtype):
-        codes, labels = series.factorize()
-        return Column("category", codes, labels.tolist(), is_text=True)
+        return _text(series)
     if isinstance(dtype, pd.ArrowDtype):
         import pyarrow as pa
 
@@ -73,6 +81,12 @@ def read_series(series: Any, place: str) -> Column:
         target = np.float32 if np.can_cast(dtype.numpy_dtype, np.float32) else np.float64
         return Column(kind, series.to_numpy(dtype=target, na_value=np.nan))
     return read_objects(series.astype(object).tolist(), place)
+
+
+def _text(series: Any) -> Column:
+    """Read a series of strings; this is several times as fast as `read_objects`."""
+    codes, labels = series.factorize()
+    return Column("category", codes, [str(label) for label in labels], is_text=True)
 
 
 def _categories(series: Any, place: str) -> Column:

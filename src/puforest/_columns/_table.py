@@ -24,9 +24,10 @@ class ArrayColumns(TableColumns):
             self.plain[:] = True
             self.plain_types = [values.dtype]
 
-    def numbers(self, dtype: Any) -> NDArray[Any]:
-        """Return the array."""
-        return self.values.astype(dtype, copy=False)
+    def fill(self, matrix: NDArray[Any]) -> None:
+        """Write the array into a matrix if it has numbers."""
+        if self.plain.all():
+            matrix[:] = self.values
 
     def read(self, j: int, place: str) -> Column:
         """Read a column."""
@@ -37,7 +38,7 @@ def data_frame_library(X: Any) -> str | None:
     """Return the library whose table X is: "pandas", "polars" or "pyarrow"."""
     for library, classes in (
         ("pandas", ("DataFrame",)),
-        ("polars", ("DataFrame", "LazyFrame")),
+        ("polars", ("DataFrame",)),
         ("pyarrow", ("Table", "RecordBatch")),
     ):
         module = sys.modules.get(library)
@@ -51,15 +52,20 @@ def is_data_frame(X: Any) -> bool:
     return data_frame_library(X) is not None
 
 
+def as_table(X: Any) -> Any:
+    """Return an Arrow table for a record batch, which other packages index by column."""
+    if data_frame_library(X) != "pyarrow":
+        return X
+    import pyarrow as pa
+
+    return pa.Table.from_batches([X]) if isinstance(X, pa.RecordBatch) else X
+
+
 def columns_of(X: Any) -> TableColumns:
     """Return the columns of a table of pandas, polars or Arrow."""
     library = data_frame_library(X)
     if library == "pandas":
         return PandasColumns(X)
     if library == "polars":
-        if not hasattr(X, "to_series"):
-            raise TypeError("X is a polars LazyFrame: pass X.collect()")
         return PolarsColumns(X)
-    import pyarrow as pa
-
-    return ArrowColumns(pa.Table.from_batches([X]) if isinstance(X, pa.RecordBatch) else X)
+    return ArrowColumns(as_table(X))

@@ -12,7 +12,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from puforest import _validation as check
-from puforest._columns import is_data_frame
+from puforest._columns import as_table, is_data_frame
 from puforest._matrix import as_array, checked, real_dtype
 from puforest._named_table import NamedTable
 from puforest._sample import PUSample, pu_sample
@@ -53,7 +53,7 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
 
         Tables, and arrays of other types, are left to the wrapped classifier.
         """
-        table = X.values if isinstance(X, NamedTable) else X
+        table = X.values if isinstance(X, NamedTable) else as_table(X)
         if not is_data_frame(table):
             table = self._array(table)
         validate_data(self, table, reset=reset, skip_check_array=True)

@@ -4,7 +4,7 @@ from puforest._docstrings import documented as _documented
 
 PARAMETERS = {
     "X": """array-like of shape (n_samples, n_features)
-    Samples.""",
+    Samples. Pandas, polars and Arrow tables are passed on to the estimator as they are.""",
     "y": """array-like of shape (n_samples,)
     Two values: the larger for labeled positives, the smaller for unlabeled samples.""",
     "prior": """float or None, default={default}

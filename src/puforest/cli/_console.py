@@ -100,16 +100,17 @@ class Console:
         if not self.json:
             self._print_warning(line)
 
-    def warning_list(self, title: str, items: Mapping[str, str], hint: str) -> None:
+    def warning_list(self, title: str, items: Sequence[tuple[str, str]], hint: str) -> None:
         """Print a warning about several things, one per line, and what to do about them."""
-        self.warnings += [f"{name}: {' '.join(text.split())}" for name, text in items.items()]
+        listed = "; ".join(f"{name} ({text})" for name, text in items)
+        self.warnings.append(" ".join(f"{title}: {listed}".split()))
         if self.json:
             return
         self._print_warning(f"{title}:")
         table = rich("table").Table.grid(padding=(0, 2))
         table.add_column(no_wrap=True, overflow="ellipsis", max_width=WIDEST // 2)
         table.add_column(overflow="fold")
-        for name, text in items.items():
+        for name, text in items:
             table.add_row(cell(f"  {name}"), cell(text))
         out = rich_console(stderr=True)
         out.print(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,8 +16,7 @@ from puforest._kinds import ColumnKind
 from puforest._named_table import NamedTable
 from puforest.cli._model_columns import Columns
 from puforest.cli.tables._arrow import arrow
-from puforest.cli.tables._feature_columns import Features
-from puforest.cli.tables._features import DECIMAL_COMMA, refuse_infinite, ways_out
+from puforest.cli.tables._features import DECIMAL_COMMA, Features, missing_option, refuse_infinite
 from puforest.cli.tables._kinds import (
     BOOLEAN,
     CATEGORY,
@@ -24,6 +24,7 @@ from puforest.cli.tables._kinds import (
     DURATION,
     NUMBER,
     ColumnType,
+    column_type,
     decoded,
     is_string,
 )
@@ -156,7 +157,7 @@ class ModelRows:
         """Read all rows, and their labels."""
         source, columns = self.source, self._columns
         name = label_column(source, label)
-        require_matrix(source, len(columns.names))
+        require_matrix(source, len(columns.names), source.item_size)
         batches = list(self.batches([name]))
         if not batches:
             raise ValueError(f"{source.path} {NO_ROWS}")
@@ -195,7 +196,10 @@ class ModelRows:
         if source.decimal == "." and kind == NUMBER and re.match(WITH_COMMA, cell):
             way_out = DECIMAL_COMMA
         else:
-            way_out = ways_out(name, cell)
+            way_out = (
+                f"Use {missing_option(cell)} if this marks missing values; otherwise correct it, "
+                f"or fit a model without the column: --drop {shlex.quote(name)}"
+            )
         raise ValueError(
             f"{source.path}, {source.line_of(name, cell)}the column {name} holds {cut(cell)!r}, "
             f"which is not {noun}. {way_out}"
@@ -243,6 +247,8 @@ class ModelRows:
 
         def values(column: Any) -> Any:
             column = decoded(column)
+            if not arrow().types.is_null(column.type):
+                self._refuse_type(name, column_type(column.type))
             if is_string(column.type):
                 column = self._dates(name, column)
             gaps.missing[name] += column.null_count
@@ -253,7 +259,7 @@ class ModelRows:
     def _dates(self, name: str, column: Any) -> Any:
         compute = arrow("compute")
         cells = column.cast(arrow().string())
-        found = text_as_dates(cells)
+        found = text_as_dates(cells, self.source.missing)
         is_missing = self.source.missing.among(compute.utf8_trim_whitespace(cells))
         odd = compute.and_not(compute.and_(cells.is_valid(), found.is_null()), is_missing)
         if compute.any(odd).as_py():

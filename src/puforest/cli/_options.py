@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -65,7 +64,7 @@ Features = Annotated[
     typer.Option(
         "--features",
         metavar="COLUMN",
-        help="Feature column; repeat the option for more. By default, all columns that can be.",
+        help="Feature column; repeat the option for more. By default, all that can be used.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -93,8 +92,8 @@ Categorical = Annotated[
     typer.Option(
         "--categorical",
         metavar="COLUMN",
-        help="Column of numbers that are codes of categories; repeat the option for more. Text is "
-        "always read as categories.",
+        help="Column whose numbers are codes of categories; repeat the option for more. Text is "
+        "read as categories anyway.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -200,7 +199,7 @@ class Reading:
             "--missing",
             metavar="VALUE",
             help="Text or number that marks missing values, besides empty cells, ?, -, NA, NaN, "
-            "null and none; repeat the option for more.",
+            "null and none; repeat the option for more. The model remembers it.",
             rich_help_panel=READING,
         ),
     ] = None
@@ -210,28 +209,33 @@ class Reading:
             "--not-missing",
             metavar="VALUE",
             help="Text that does not mark missing values, such as NA for Namibia; repeat the "
-            "option for more.",
+            "option for more. The model remembers it.",
             rich_help_panel=READING,
         ),
     ] = None
 
-    def open(self, path: Path) -> Source:
-        """Open a table with these options."""
+    def open(self, path: Path, model: Any = None) -> Source:
+        """Open a table with these options, and with the markers of missing values of a model."""
+        from puforest._unwrap import fitted_trees
         from puforest.cli.tables._dialect import TextOptions
         from puforest.cli.tables._missing import MissingMarkers
         from puforest.cli.tables._open import open_table
 
+        missing = MissingMarkers()
+        if model is not None:
+            record = fitted_trees(model)._record
+            missing = missing.changed(record.added_missing, record.removed_missing)
+        missing = missing.changed(self.missing or (), self.not_missing or ())
         text = TextOptions(self.delimiter, self.decimal, self.encoding, not self.no_header)
-        missing = MissingMarkers.changed(self.missing or (), self.not_missing or ())
         return open_table(path, format=self.format, text=text, missing=missing)
 
-    def missing_options(self) -> list[str]:
-        """Return the options on missing values, to be repeated for new data."""
-        return [
-            f"--{name}={shlex.quote(value)}"
-            for name, values in (("missing", self.missing), ("not-missing", self.not_missing))
-            for value in values or ()
-        ]
+    def remember(self, model: Any) -> None:
+        """Let a fitted model know the markers of missing values, for the tables to come."""
+        model._record = replace(
+            model._record,
+            added_missing=tuple(self.missing or ()),
+            removed_missing=tuple(self.not_missing or ()),
+        )
 
     def given(self) -> list[str]:
         """List the options that differ from their defaults."""

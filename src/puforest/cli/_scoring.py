@@ -36,9 +36,8 @@ def scored_batches(
 
 def report_missing(console: Console, path: Path, gaps: Gaps) -> None:
     """Print the number of missing values, by column."""
-    missing = dict((+gaps.missing).most_common())
-    if missing:
-        console.info(f"{path}: {listed_cells('missing value', missing)}")
+    if +gaps.missing:
+        console.info(f"{path}: {listed_cells('missing value', +gaps.missing)}")
 
 
 def report_unknown(console: Console, path: Path, gaps: Gaps) -> None:
@@ -58,5 +57,6 @@ def report_unknown(console: Console, path: Path, gaps: Gaps) -> None:
 
 def listed_cells(noun: str, counts: Mapping[str, int]) -> str:
     """Describe a number of cells, by column."""
-    columns = name_list([f"{name} ({n:,})" for name, n in counts.items()], MOST_LISTED)
+    most = sorted(counts.items(), key=lambda item: -item[1])
+    columns = name_list([f"{name} ({n:,})" for name, n in most], MOST_LISTED)
     return f"{plural(sum(counts.values()), noun)} in {plural(len(counts), 'column')}: {columns}"

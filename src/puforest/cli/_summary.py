@@ -9,7 +9,7 @@ from typing import Any
 from puforest.cli._console import Console
 from puforest.cli._options import plural
 from puforest.cli._scoring import MOST_LISTED, listed_cells
-from puforest.cli.tables._feature_columns import Features
+from puforest.cli.tables._features import Features
 from puforest.cli.tables._kinds import BOOLEAN, CATEGORY, DATETIME, DURATION, NUMBER
 from puforest.cli.tables._names import name_list
 from puforest.cli.tables._pu_table import PUTable
@@ -68,14 +68,14 @@ def describe_kinds(features: Features) -> str:
 def print_left_out(console: Console, features: Features) -> None:
     """List the columns that are not used, with the reasons."""
     left_out = features.left_out
-    reasons = {column.name: column.reason for column in left_out[:MOST_LEFT_OUT]}
+    reasons = [(column.name, column.reason) for column in left_out[:MOST_LEFT_OUT]]
     more = len(left_out) - len(reasons)
     some = f"{more:,} more; --json lists all of them. " if more > 0 else ""
     console.warning_list(
         f"{plural(len(left_out), 'column')} not used",
         reasons,
-        f"{some}Use --keep COLUMN to use one of them, and --drop COLUMN to confirm that it is not "
-        "a feature.",
+        f"{some}Use --keep COLUMN to use a column anyway, or --drop COLUMN to leave it out without "
+        "this warning.",
     )
 
 

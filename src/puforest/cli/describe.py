@@ -48,5 +48,7 @@ def describe(
         "n_features": fitted.n_features_in_,
         "features": schema.names,
         "kinds": {names[j]: kind.kind for j, kind in schema.columns.items()},
+        "missing": trees._record.added_missing,
+        "not_missing": trees._record.removed_missing,
         "importances": {name: mean for name, mean, _ in listed},
     }

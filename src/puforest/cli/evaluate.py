@@ -68,7 +68,7 @@ def evaluate(
     from puforest.cli.tables._pu_table import label_column
 
     forest = o.load_for(model, threads)
-    source = reading.open(data)
+    source = reading.open(data, forest)
     name = label_column(source, label)
     others = [name] if truth is None else [name, truth]
     if truth is not None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from puforest._encoded import EncodedTable
-    from puforest.cli.tables._feature_columns import Features
+    from puforest.cli.tables._features import Features
     from puforest.cli.tables._pu_table import PUTable
 
 # The losses of `puforest.risk`, which imports NumPy.
@@ -43,6 +43,7 @@ DIRECTIONS = {"+1": 1, "1": 1, "increasing": 1, "-1": -1, "decreasing": -1}
     "puforest fit payments.csv --label known_fraud -o model.puf",
     "puforest fit payments.csv --label known_fraud --prior 0.03 --drop id -o model.puf",
     "puforest fit payments.csv --label known_fraud --scenario single-training-set -o model.puf",
+    "puforest fit payments.csv --label known_fraud --categorical shop --missing -1 -o model.puf",
 )
 def fit(
     console: Console,
@@ -189,16 +190,14 @@ def fit(
         X = table.encoded()
         splits = _quality.folds(X, table.labeled, folds, seed)  # fails before the training
     train(console, forest, table)
+    reading.remember(forest)
     known = prior_facts(forest)
     console.facts("Forest", {"prior": known["text"], "trees": describe_trees(forest)})
     # Saved before the quality is estimated, so that an interruption does not lose the model.
     refuse_existing(output, force=force)
     forest.save(output)
     console.info(f"Model written to {output}")
-    options = "".join(f" {option}" for option in reading.missing_options())
-    console.info(
-        f"Next: puforest predict {shlex.quote(str(output))} NEW.csv{options} -o SCORED.csv"
-    )
+    console.info(f"Next: puforest predict {shlex.quote(str(output))} NEW.csv -o SCORED.csv")
     result = {"model": str(output), **summary_json(source, table, scenario)}
     result |= {"prior": known["value"], "prior_interval": known["interval"], "quality": None}
     if X is not None:

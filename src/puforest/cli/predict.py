@@ -98,7 +98,7 @@ def predict(
     if not printed:
         refuse_existing(output, force=force)
     forest = o.load_for(model, threads)
-    source = reading.open(data)
+    source = reading.open(data, forest)
     if keep_all and len(source.names) > MOST_FEATURES:
         raise ValueError(
             f"--keep-all: {source.path} has {len(source.names):,} columns, but at most "

@@ -67,7 +67,7 @@ def report(
     fitted = o.load_for(model, threads)
     X = y = None
     if data is not None:
-        source = reading.open(data)
+        source = reading.open(data, fitted)
         columns = match_columns(o.schema_of(fitted), source, [label] if label else [])
         rows = ModelRows(source, columns)
         table = rows.read(label, positive)

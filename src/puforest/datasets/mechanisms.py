@@ -16,7 +16,9 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_array
 
 from puforest import _validation as check
-from puforest._schema import number_matrix
+from puforest._columns import is_missing
+from puforest._indicators import numbers_and_indicators
+from puforest._schema import FeatureSchema, number_matrix
 from puforest.datasets._docs import documented
 
 __all__ = ["group_propensity", "linear_propensity", "score_propensity"]
@@ -93,8 +95,9 @@ def linear_propensity(
     X : array-like of shape (n_samples, n_features)
         Features.
     coef : array-like of shape (n_features,), optional
-        Coefficients of the features; only their ratios matter. None draws coefficients of the
-        standardized features from a normal distribution.
+        Coefficients of the features, which must be numbers; only their ratios matter. None draws
+        coefficients of the standardized features from a normal distribution, one for each category
+        of categorical features, and one for missing values.
     %y, frequency, strength, minimum%
     random_state : int, RandomState instance or None, default=None
         Seed of the coefficients.
@@ -116,16 +119,30 @@ def linear_propensity(
     0.2
     >>> X, labeled = make_pu(X, y, propensity=e, scenario="single-training-set", random_state=0)
     """
-    X = number_matrix(X, "linear_propensity").astype(np.float64, copy=False)
     if coef is None:
-        spread = X.std(axis=0)
-        drawn = check_random_state(random_state).normal(size=X.shape[1])
+        matrix = _numbers_and_indicators(X)
+        spread = matrix.std(axis=0)
+        drawn = check_random_state(random_state).normal(size=matrix.shape[1])
         weight = np.divide(drawn, spread, out=np.zeros_like(drawn), where=spread > 0)
     else:
-        weight = check.vector("coef", coef, X.shape[1], finite=True)
+        matrix = number_matrix(X, "linear_propensity").astype(np.float64, copy=False)
+        weight = check.vector("coef", coef, matrix.shape[1], finite=True)
     return score_propensity(
-        X @ weight, y=y, frequency=frequency, strength=strength, minimum=minimum
+        matrix @ weight, y=y, frequency=frequency, strength=strength, minimum=minimum
     )
+
+
+def _numbers_and_indicators(X: check.MatrixLike) -> Array:
+    """Convert a table to numbers: means for missing ones, and indicators of categories and gaps."""
+    _, table = FeatureSchema.of_table(X, estimator="linear_propensity")
+    numbers, indicators = numbers_and_indicators(table, np.arange(table.shape[1]), 1)
+    numbers = numbers.astype(np.float64, copy=False)
+    if not indicators.shape[1]:
+        return numbers
+    missing = np.isnan(numbers)
+    filled = np.where(missing, 0.0, numbers)
+    mean = filled.sum(axis=0) / np.maximum(1, (~missing).sum(axis=0))
+    return np.column_stack([np.where(missing, mean, numbers), indicators])
 
 
 def group_propensity(groups: ArrayLike, frequencies: Mapping[Hashable, float]) -> Array:
@@ -134,7 +151,7 @@ def group_propensity(groups: ArrayLike, frequencies: Mapping[Hashable, float]) -
     Parameters
     ----------
     groups : array-like of shape (n_samples,)
-        Group of each row: numbers or strings.
+        Group of each row: numbers or strings. Missing values are the group None.
     frequencies : mapping
         Expected fraction of labeled positives of each group, above 0 and at most 1.
 
@@ -148,16 +165,16 @@ def group_propensity(groups: ArrayLike, frequencies: Mapping[Hashable, float]) -
     >>> group_propensity(["north", "south", "north"], {"north": 0.6, "south": 0.1})
     array([0.6, 0.1, 0.6])
     """
-    names, which = np.unique(column_or_1d(groups), return_inverse=True)
-    missing = [name for name in names.tolist() if name not in frequencies]
+    cells = [None if is_missing(cell) else cell for cell in column_or_1d(groups).tolist()]
+    names = sorted(dict.fromkeys(cells), key=lambda name: (name is None, name))
+    missing = [name for name in names if name not in frequencies]
     if missing:
         raise ValueError(
-            f"frequencies has no entry for the group {missing[0]!r}: pass one for each of "
-            f"{names.tolist()}"
+            f"frequencies has no entry for the group {missing[0]!r}: pass one for each of {names}"
         )
     for name, value in frequencies.items():
         if not check.is_real(value) or not check.TINY < value <= 1:
             raise ValueError(
                 f"frequencies must be above 0 and at most 1, got {value!r} for the group {name!r}"
             )
-    return np.array([float(frequencies[name]) for name in names.tolist()])[which]
+    return np.array([frequencies[name] for name in cells], dtype=np.float64)

@@ -61,9 +61,10 @@ def random_rows(forest: Forest, schema: FeatureSchema, dtype: np.dtype[Any]) -> 
     nodes = np.flatnonzero(is_number)
     nodes = nodes[np.argsort(forest.feature[nodes], kind="stable")]
     features, start = np.unique(forest.feature[nodes], return_index=True)
-    for j, of_feature in zip(features.tolist(), np.split(threshold[nodes], start[1:]), strict=True):
-        above = np.nextafter(of_feature, np.finfo(dtype).max)
-        rows[:, j] = rng.choice(np.concatenate([of_feature, above]), n)
+    for j, a, b in zip(features, start, [*start[1:], len(nodes)], strict=False):
+        near = threshold[nodes[a:b]]
+        above = np.nextafter(near, np.finfo(dtype).max)
+        rows[:, j] = rng.choice(np.concatenate([near, above]), n)
     rows[rng.random(rows.shape) < MISSING] = np.nan
     return rows
 

@@ -137,7 +137,7 @@ def _thresholds_by_categories(
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
     """Group rows by their categories; return the rows and the thresholds of each group.
 
-    Thresholds of splits on categories are infinite, such that the rows take the right side.
+    Thresholds of splits on categories are infinite, such that rows take the side of their category.
     """
     node = np.flatnonzero(forest.n_categories)
     if not len(node):

@@ -113,5 +113,5 @@ def shown_value(value: Any) -> str:
         return date if time == "00:00:00" else f"{date} {time}"
     if isinstance(value, np.timedelta64):
         return f"{value / np.timedelta64(1, 'D'):.4g} days"
-    is_number = isinstance(value, float | np.floating)
-    return f"{value:.4g}" if is_number else str(value)
+    # Labels that are numbers are Python's, and shown with all digits.
+    return f"{value:.4g}" if isinstance(value, np.floating) else str(value)

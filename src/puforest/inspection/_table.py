@@ -52,6 +52,12 @@ class InspectedTable:
     def unencoded(cls, estimator: Any, X: check.MatrixLike) -> Self:
         """Keep X as it is."""
         X = sliceable(X)
+        if len(X.shape) != 2:
+            raise ValueError(
+                "X must be a table with rows and columns, got one dimension: to inspect the "
+                "features that the transformers of a pipeline produce, pass its last step and the "
+                "transformed rows, model[-1] and model[:-1].transform(X)"
+            )
         n_columns = X.shape[1]
         names = getattr(estimator, "feature_names_in_", None)
         if names is None or len(names) != n_columns:

@@ -14,6 +14,7 @@ from puforest._fit_record import FitRecord, OutOfBag
 from puforest._masses import GroupMasses
 from puforest._schema import FeatureSchema
 from puforest.io._columns import restored_columns, stored_columns
+from puforest.io._feature_parameters import check_columns
 from puforest.io._fields import Fields, ensure
 from puforest.io._labels import restored_classes, restored_names, stored_classes, stored_names
 from puforest.io._parameters import restored_parameters, stored_parameters
@@ -77,6 +78,10 @@ def stored_model(model: Any, arrays: Arrays) -> dict[str, Any]:
         "rows": {"labeled": record.n_labeled, "unlabeled": record.n_unlabeled},
         "seed": record.seed,
         "out_of_bag": _stored_out_of_bag(record.out_of_bag, arrays),
+        "missing_values": {
+            "added": list(record.added_missing),
+            "removed": list(record.removed_missing),
+        },
     }
 
 
@@ -122,17 +127,20 @@ def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
     rows = stored.fields("rows")
     n_rows = [rows.integer(group, 1, check.MAX_UINT32) for group in ("labeled", "unlabeled")]
     rows.finish()
+    parameters = restored_parameters(kind, stored.fields("fitted_parameters"), version)
+    check_columns(parameters, schema)
     estimate = stored.optional_fields("prior_estimate")
     record = FitRecord(
         classes=restored_classes(stored.fields("classes")),
         schema=schema,
-        parameters=restored_parameters(kind, stored.fields("fitted_parameters"), version),
+        parameters=parameters,
         masses=_restored_masses(stored.fields("masses"), prior),
         prior_estimate=None if estimate is None else _restored_estimate(estimate, arrays),
         n_labeled=n_rows[0],
         n_unlabeled=n_rows[1],
         seed=stored.integer("seed", 0, np.iinfo(np.int32).max),
         out_of_bag=_restored_out_of_bag(stored.optional_fields("out_of_bag"), arrays),
+        **_restored_missing_values(stored) if version > 1 else {},
     )
     if "n_estimators" not in model.get_params(deep=False):
         ensure(forest.n_trees == 1, f"a {name} has one tree")
@@ -141,6 +149,13 @@ def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
     stored.finish()
     model._record, model._forest = record, forest
     return model
+
+
+def _restored_missing_values(stored: Fields) -> dict[str, tuple[str, ...]]:
+    fields = stored.fields("missing_values")
+    found = {f"{change}_missing": tuple(fields.texts(change)) for change in ("added", "removed")}
+    fields.finish()
+    return found
 
 
 def _restored_masses(stored: Fields, prior: float) -> GroupMasses:

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puforest._categorical import FROM_DTYPE
+from puforest._categorical import FROM_DTYPE, requested_columns
+from puforest._monotone import monotone_features
+from puforest._schema import FeatureSchema
 from puforest.io._fields import Fields, ensure, is_integer, short_repr
 from puforest.io._trees import MOST_FEATURES
 
@@ -35,7 +37,7 @@ def restored_categorical(stored: Any) -> Any:
     """Invert `stored_categorical`; masks become arrays, and other sequences lists."""
     if stored is None or stored == FROM_DTYPE:
         return stored
-    fields = _fields("categorical_features", stored)
+    fields = Fields("categorical_features", stored)
     if "mask" in stored:
         mask = np.zeros(fields.integer("length", 0, MOST_FEATURES), dtype=bool)
         mask[_features(fields, "mask", len(mask))] = True
@@ -56,9 +58,13 @@ def stored_constraints(value: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, Mapping):
-        return {"by_name": {_name(name): _sign(sign) for name, sign in value.items()}}
-    signs = [_sign(sign) for sign in _vector("monotonic_cst", value).tolist()]
-    increasing, decreasing = ([j for j, s in enumerate(signs) if s == sign] for sign in (1, -1))
+        if not all(isinstance(name, str) and s in (-1, 0, 1) for name, s in value.items()):
+            raise _unsupported("monotonic_cst", value)
+        return {"by_name": {name: int(sign) for name, sign in value.items()}}
+    signs = _vector("monotonic_cst", value)
+    if signs.dtype.kind not in "iuf" or not np.isin(signs, (-1, 0, 1)).all():
+        raise _unsupported("monotonic_cst", value)
+    increasing, decreasing = (np.flatnonzero(signs == sign).tolist() for sign in (1, -1))
     return {"increasing": increasing, "decreasing": decreasing, "length": len(signs)}
 
 
@@ -66,7 +72,7 @@ def restored_constraints(stored: Any) -> Any:
     """Invert `stored_constraints`; constraints of all features become an array."""
     if stored is None:
         return None
-    fields = _fields("monotonic_cst", stored)
+    fields = Fields("monotonic_cst", stored)
     if "by_name" in stored:
         by_name = fields.fields("by_name").integers_by_name(-1, 1)
         fields.finish()
@@ -80,6 +86,12 @@ def restored_constraints(stored: Any) -> Any:
     return signs
 
 
+def check_columns(parameters: dict[str, Any], schema: FeatureSchema) -> None:
+    """Reject parameters of a fit that do not match the columns."""
+    requested_columns(parameters["categorical_features"], schema.names, schema.n_features)
+    monotone_features(parameters["monotonic_cst"], schema)
+
+
 def _vector(name: str, value: Any) -> NDArray[Any]:
     try:
         values = np.asarray(value)
@@ -90,26 +102,8 @@ def _vector(name: str, value: Any) -> NDArray[Any]:
     return values
 
 
-def _name(name: Any) -> str:
-    if not isinstance(name, str):
-        raise _unsupported("monotonic_cst", name)
-    return name
-
-
-def _sign(sign: Any) -> int:
-    if sign not in (-1, 0, 1):
-        raise _unsupported("monotonic_cst", sign)
-    return int(sign)
-
-
 def _unsupported(name: str, value: Any) -> TypeError:
     return TypeError(f"{name}={short_repr(value)} cannot be saved: it is not a valid value")
-
-
-def _fields(name: str, stored: Any) -> Fields:
-    if not isinstance(stored, dict):
-        raise ValueError(f"{name} is {short_repr(stored)}")
-    return Fields(name, stored)
 
 
 def _features(fields: Fields, key: str, n_features: int) -> list[int]:

@@ -38,6 +38,13 @@ class Fields:
             raise ValueError(f"{self._name}.{key} is not a string")
         return value
 
+    def texts(self, key: str) -> list[str]:
+        """Take a list of strings."""
+        value = self.take(key)
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+            raise ValueError(f"{self._name}.{key} is not a list of strings")
+        return value
+
     def choice(self, key: str, allowed: Collection[str]) -> str:
         """Take one of the allowed strings."""
         value = self.text(key)

@@ -57,9 +57,10 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     if isinstance(model, Pipeline) or isinstance(getattr(model, "estimator_", None), Pipeline):
         raise TypeError(
             "model files do not hold pipelines, whose transformers are not part of puforest: save "
-            "the pipeline with skops (skops.io.dump, and skops.io.load with "
-            "puforest.io.trusted_types()) or joblib, or fit the forest to the raw columns without "
-            "a pipeline, since it takes categories and missing values as they are"
+            "the pipeline with skops (skops.io.dump, and skops.io.load with the types of "
+            "puforest.io.trusted_types() and of the transformers) or joblib, or fit the forest to "
+            "the raw columns without a pipeline, since it takes categories and missing values as "
+            "they are"
         )
     if not is_calibrated and not is_known(model):
         raise TypeError(

@@ -4,7 +4,8 @@ from puforest._docstrings import documented as _documented
 
 PARAMETERS = {
     "X": """array-like of shape (n_samples, n_features)
-    Labeled and unlabeled rows.""",
+    Labeled and unlabeled rows: an array, a sparse matrix, or a pandas, polars or Arrow table. Text
+    and categorical columns are categories, and NaN, None and nulls are missing values.""",
     "y": """array-like of shape (n_samples,)
     PU labels: two values, the larger one for labeled rows.""",
     "sample_weight": """array-like of shape (n_samples,), optional
@@ -12,8 +13,8 @@ PARAMETERS = {
     "scenario": """{{"case-control", "single-training-set"}}, default={default}
     Sampling scenario of the data.""",
     "estimator": """classifier, default={default}
-    Classifier that separates labeled from unlabeled rows, with a ``predict_proba`` method. A
-    forest by default.""",
+    Classifier that separates labeled from unlabeled rows, with a ``predict_proba`` method. It is
+    given the rows as they are passed to ``fit``. A forest by default.""",
     "cv": """int, default={default}
     Number of cross-validation folds. Each row is scored by a classifier that has not seen it.""",
     "confidence": """float, default={default}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
@@ -11,9 +13,9 @@ from sklearn.preprocessing import StandardScaler
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
 from puforest._encoded import EncodedTable
+from puforest._indicators import numbers_and_indicators
 from puforest.prior._base import Array, PriorEstimator, PriorSample, UnlabeledPrior, within_one
 from puforest.prior._docs import documented
-from puforest.prior._features import numbers_and_indicators
 from puforest.prior.bbe import effective_size
 
 __all__ = ["KernelMean"]
@@ -110,7 +112,10 @@ def standardized(table: EncodedTable) -> Array:
     categories a huge distance: the squared distance of two categories is 2, that of two numbers
     with variance 1 is 2 on average.
     """
-    numbers, indicators = numbers_and_indicators(table, np.arange(table.shape[1]), 1)
+    # Columns without stored entries are constant, and constant columns are 0 when standardized.
+    values: Any = table.values
+    features = np.unique(values.indices) if table.is_sparse else np.arange(table.shape[1])
+    numbers, indicators = numbers_and_indicators(table, features, 1)
     scaled = np.nan_to_num(StandardScaler().fit_transform(within_one(numbers)))
     return np.column_stack([scaled, indicators.astype(np.float64)])
 

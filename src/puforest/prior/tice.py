@@ -11,9 +11,9 @@ from scipy.stats import rankdata
 
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
+from puforest._indicators import numbers_and_indicators
 from puforest.prior._base import Array, PriorSample, UnlabeledPrior, within_one
 from puforest.prior._docs import documented
-from puforest.prior._features import numbers_and_indicators
 from puforest.prior._intervals import half_width
 from puforest.prior._scores import ScoredPriorEstimator, smoothed_logit
 

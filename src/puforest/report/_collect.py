@@ -93,12 +93,13 @@ def collect(
     rng: np.random.RandomState,
 ) -> dict[str, Any]:
     """Collect the data of the page; sections without data are absent."""
+    missing: set[int] = set() if X is None else missing_features(X)
     data: dict[str, Any] = {
         "model": of_model.model_part(subject),
         "prior": prior_part(prior.value, prior.estimate, prior.source),
         "importances": of_model.importance_part(subject.forest, names),
-        "columns": column_part(subject, names, X, unknown),
-        "trees": tree_part(subject.forest, names, set() if X is None else missing_features(X)),
+        "columns": column_part(subject, names, X, missing, unknown),
+        "trees": tree_part(subject.forest, names, missing),
         "parameters": of_model.parameter_part(subject),
         "versions": of_model.version_part(),
     }

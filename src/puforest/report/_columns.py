@@ -33,12 +33,17 @@ def _n_missing(X: EncodedTable, j: int) -> int:
 
 
 def column_part(
-    subject: Subject, names: list[str], X: EncodedTable | None, unknown: dict[int, int]
+    subject: Subject,
+    names: list[str],
+    X: EncodedTable | None,
+    missing: set[int],
+    unknown: dict[int, int],
 ) -> dict[str, Any]:
     """Describe the columns, or the most important ones if there are very many.
 
-    Without rows, only their kinds and numbers of categories are known. `unknown` has the numbers
-    of values that are categories unknown to the model.
+    Without rows, only their kinds and numbers of categories are known. `missing` has the columns
+    with missing values, and `unknown` the numbers of values that are categories unknown to the
+    model.
     """
     schema = subject.forest._record.schema
     n = schema.n_features
@@ -50,7 +55,7 @@ def column_part(
         "columns": [_column(schema, j, names[j], X, unknown.get(j, 0)) for j in shown],
     }
     if X is not None:
-        part["n_missing"] = sum(_n_missing(X, j) > unknown.get(j, 0) for j in missing_features(X))
+        part["n_missing"] = sum(_n_missing(X, j) > unknown.get(j, 0) for j in missing)
         part["n_unknown"] = len(unknown)
     return part
 

@@ -28,6 +28,7 @@ N_DEPENDENCES = 6
 MAX_ROWS = 500  # averaged over at each value of a feature
 GRID = 30
 MAX_CATEGORIES = 12  # bars of a categorical feature
+MAX_PARAMETER = 1000  # characters of the value of a parameter, such as a vocabulary
 
 
 def most_important(model: PUClassifier, n: int) -> list[int]:
@@ -72,7 +73,7 @@ def _curve(found: PartialDependence) -> dict[str, Any]:
     missing = is_missing(grid)
     known = grid[~missing]
     curve = {"kind": kind, "y": average[~missing], "missing": average[missing].tolist()}
-    if kind in ("category", "boolean"):
+    if kind in ("category", "boolean") or len(known) == 0:
         return curve | {"labels": [shown_value(label) for label in known]}
     if kind in ("datetime", "duration"):
         known = known.astype(np.int64) / DAY
@@ -90,7 +91,7 @@ def parameter_part(subject: Subject) -> list[dict[str, Any]]:
             "parameters": [
                 {
                     "name": name,
-                    "value": repr(value),
+                    "value": _shortened(repr(value)),
                     "changed": repr(value) != repr(_default(layer, name)),
                 }
                 for name, value in _fitted_parameters(layer).items()
@@ -99,6 +100,10 @@ def parameter_part(subject: Subject) -> list[dict[str, Any]]:
         }
         for layer in subject.layers
     ]
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_PARAMETER else f"{text[:MAX_PARAMETER]}…"
 
 
 def _fitted_parameters(layer: Any) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,48 +11,17 @@ from puforest._named_table import NamedTable
 from puforest.cli.tables._arrow import arrow
 from puforest.cli.tables._features import (
     ColumnChoice,
+    Features,
     LeftOut,
     remark_on_categories,
     text_kinds,
     why_numbers_left_out,
     why_values_left_out,
 )
-from puforest.cli.tables._kinds import BOOLEAN, CATEGORY
+from puforest.cli.tables._kinds import BOOLEAN, CATEGORY, DATETIME, DURATION
 from puforest.cli.tables._number_columns import NumberColumns, look_like_identifiers
 from puforest.cli.tables._source import CELLS, Source, rows_at_a_time
 from puforest.cli.tables._values import ValueColumn, booleans, number_codes
-
-
-@dataclass(frozen=True)
-class Features:
-    """Features of a table.
-
-    Attributes
-    ----------
-    X : NamedTable or pyarrow.Table
-        The features: an array if all of them are plain numbers, else a table.
-    names : list of str
-        Their names.
-    kinds : dict of str to str
-        Kinds of the features that are not plain numbers.
-    missing, infinite : dict of str to int
-        Number of missing and of infinite cells of each feature that has any.
-    left_out : list of LeftOut
-        Columns that are not used as features.
-    identifiers : list of str
-        Features of integers that look like identifiers.
-    remarks : list of str
-        Warnings about features.
-    """
-
-    X: Any = field(repr=False)
-    names: list[str]
-    kinds: dict[str, str] = field(default_factory=dict)
-    missing: dict[str, int] = field(default_factory=dict)
-    infinite: dict[str, int] = field(default_factory=dict)
-    left_out: list[LeftOut] = field(default_factory=list)
-    identifiers: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
 
 
 class FeatureColumns:
@@ -82,6 +50,11 @@ class FeatureColumns:
             name: f"its type is {found.name}" for name, found in types.items() if not found.kind
         }
         self._kinds = {name: found.kind for name, found in types.items() if found.kind}
+        for name in choice.categorical:
+            if self._kinds.get(name) in (DATETIME, DURATION):
+                raise ValueError(
+                    f"--categorical {name}: the column holds {types[name].name}, which has an order"
+                )
         self._values = {
             name: ValueColumn(kind, source.missing, from_text=False)
             for name, kind in self._kinds.items()
@@ -100,7 +73,7 @@ class FeatureColumns:
             self._add_values(self._values, batch.others.columns[1:])
         return labels
 
-    def read_words(self) -> None:
+    def _read_words(self) -> None:
         """Read the columns of a text file again that hold something other than numbers."""
         found, self._remarks = text_kinds(self._source, self._numbers, self._choice.categorical)
         self._kinds |= found
@@ -121,6 +94,7 @@ class FeatureColumns:
 
     def features(self) -> Features:
         """Return the features, and the columns that are left out."""
+        self._read_words()
         required = self._choice.required
         values = {}
         for name, column in self._values.items():
@@ -132,14 +106,14 @@ class FeatureColumns:
                 values[name] = cells
                 self._remarks += remarks_on(name, column.kind, cells, required)
         numbers = self._numbers
-        out = why_numbers_left_out(self._source, numbers, required)
+        out = why_numbers_left_out(self._source, numbers, self._kinds, required)
         self._left_out |= {numbers.names[i]: reason for i, reason in out.items()}
         text = {i for i, name in enumerate(numbers.names) if name in self._values}
         places = [i for i in range(len(numbers.names)) if i not in out and i not in text]
         names = [numbers.names[i] for i in places]
         gaps = numbers.n_rows - numbers.n_present[places]
         infinite = numbers.n_present[places] - numbers.n_finite[places]
-        kinds = {n: CATEGORY for n in names if n in self._choice.categorical}
+        kinds = {n: CATEGORY for n in self._choice.categorical if n not in self._left_out}
         kinds = {n: k for n, k in self._kinds.items() if n not in self._left_out} | kinds
         X = numbers.matrix(places, "F" if kinds else "C") if places else np.empty((0, 0))
         is_identifier = look_like_identifiers(X)

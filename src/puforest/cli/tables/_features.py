@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from puforest._kinds import MAX_CATEGORIES
 from puforest._text import reads_as_number
 from puforest.cli.tables._arrow import arrow
 from puforest.cli.tables._kinds import BOOLEAN, CATEGORY, DATETIME, is_string
-from puforest.cli.tables._names import cut, name_list
+from puforest.cli.tables._labels import as_text
+from puforest.cli.tables._names import LONGEST, cut, name_list
 from puforest.cli.tables._number_columns import MANY_ROWS, NumberColumns
 from puforest.cli.tables._numbers import Words
 from puforest.cli.tables._source import Source
-
-# Categories of a column that a model can tell apart.
-MOST_CATEGORIES = 65_535
 
 DECIMAL_COMMA = "If these are numbers with a decimal comma, use --decimal ,"
 
@@ -32,6 +31,38 @@ class LeftOut:
 
     name: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Features:
+    """Features of a table.
+
+    Attributes
+    ----------
+    X : NamedTable or pyarrow.Table
+        The features: an array if all of them are plain numbers, else a table.
+    names : list of str
+        Their names.
+    kinds : dict of str to str
+        Kinds of the features that are not plain numbers.
+    missing, infinite : dict of str to int
+        Number of missing and of infinite cells of each feature that has any.
+    left_out : list of LeftOut
+        Columns that are not used as features.
+    identifiers : list of str
+        Features of integers that look like identifiers.
+    remarks : list of str
+        Warnings about features.
+    """
+
+    X: Any = field(repr=False)
+    names: list[str]
+    kinds: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, int] = field(default_factory=dict)
+    infinite: dict[str, int] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
+    identifiers: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -70,12 +101,13 @@ class ColumnChoice:
         for option, names in {**options, "--drop": self.drop}.items():
             if label in names:
                 raise ValueError(f"{label} is the label column: it cannot be in {option}")
+        features, drop = {*self.features}, {*self.drop}
         for option, names in options.items():
             source.require_columns(names, option)
             for name in names:
-                if name in self.drop:
+                if name in drop:
                     raise ValueError(f"{option} {name} contradicts --drop {name}")
-                if self.features and name not in self.features:
+                if features and name not in features:
                     raise ValueError(
                         f"{option} {name}: the column is not among those of --features: add it"
                     )
@@ -129,29 +161,27 @@ def _refuse_mixed(source: Source, name: str, words: Words, n_numbers: int) -> No
     if 2 * words.dates > given:
         odd, usual, n_usual = words.no_date or "", "dates", words.dates
     if 2 * n_usual > given and odd:
+        column = shlex.quote(name)
         raise ValueError(
             f"{source.path}, {source.line_of(name, odd)}the column {name} holds {cut(odd)!r}, but "
-            f"{n_usual:,} of its {given:,} values are {usual}. {ways_out(name, odd)}; or, if the "
-            f"values are categories, use --categorical {shlex.quote(name)}"
+            f"{n_usual:,} of its {given:,} values are {usual}. Use {missing_option(odd)} if this "
+            f"marks missing values, --categorical {column} if the values are categories, or --drop "
+            f"{column} to leave the column out"
         )
 
 
-def ways_out(name: str, cell: str) -> str:
-    """Say what to do about a cell that is not of the kind of its column."""
-    marker = f"use --missing {shlex.quote(cell.strip())}" if len(cell) < 100 else "use --missing"
-    return (
-        f"If it marks a missing value, {marker}; otherwise correct it, or fit without the column: "
-        f"--drop {shlex.quote(name)}"
-    )
+def missing_option(cell: str) -> str:
+    """Return the option that declares a cell as missing."""
+    return f"--missing {shlex.quote(cell.strip()) if len(cell) < LONGEST else 'VALUE'}"
 
 
 # Columns to leave out
 
 
 def why_numbers_left_out(
-    source: Source, columns: NumberColumns, required: set[str]
+    source: Source, columns: NumberColumns, kinds: Mapping[str, str], required: set[str]
 ) -> dict[int, str]:
-    """Return the reasons to leave out columns of numbers, by position.
+    """Return the reasons to leave out columns of numbers and booleans, by position.
 
     Columns of matrices are features even if they are constant.
     """
@@ -165,7 +195,9 @@ def why_numbers_left_out(
         if is_empty[i]:
             reasons[i] = EMPTY
         elif columns.names[i] not in required:
-            reasons[i] = f"{CONSTANT}{columns.first(i):g}"
+            value = columns.first(i)
+            is_boolean = kinds.get(columns.names[i]) == BOOLEAN
+            reasons[i] = CONSTANT + as_text(bool(value) if is_boolean else value)
     return reasons
 
 
@@ -176,8 +208,8 @@ def why_values_left_out(kind: str, values: Any, *, is_required: bool) -> str | N
     distinct = values.dictionary if is_category else arrow("compute").unique(values.drop_null())
     if n_present == 0:
         return EMPTY
-    if len(distinct) > MOST_CATEGORIES and is_category:
-        many = f"text with {len(distinct):,} different values, more than {MOST_CATEGORIES:,}"
+    if len(distinct) > MAX_CATEGORIES and is_category:
+        many = f"text with {len(distinct):,} different values, more than {MAX_CATEGORIES:,}"
         differs = len(distinct) == n_present
         return IDENTIFIER if differs and not is_required else many
     if is_required:

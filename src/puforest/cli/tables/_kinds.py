@@ -31,7 +31,8 @@ def column_type(type_: Any) -> ColumnType:
         return ColumnType(NUMBER, name)
     if types.is_timestamp(value) or types.is_date(value):
         return ColumnType(DATETIME, name)
-    return ColumnType(DURATION if types.is_duration(value) else None, name)
+    is_duration = types.is_duration(value) or types.is_time(value)
+    return ColumnType(DURATION if is_duration else None, name)
 
 
 def decoded(column: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from puforest.cli.tables._arrow import arrow, decompressed, naming
 from puforest.cli.tables._names import Names, Numbered
@@ -83,12 +84,18 @@ class LibsvmSource(Source):
             done += len(y)
             self.progress = done / max(1, self.n_rows or 0)
 
+    def sparse_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, NDArray[np.float64]]]:
+        """Read sparse rows of some columns, in ascending order, and the labels."""
+        wanted = _Columns(columns)
+        for X, y in self._blocks(LINES):
+            yield wanted.sparse(X), y
+
     def types(self, numbers: Sequence[str], others: Sequence[str]) -> list[Any]:
         return [arrow().float64() for _ in others]
 
 
 class _Columns:
-    """Dense columns of sparse rows, in any order."""
+    """Some columns of sparse rows, in any order."""
 
     def __init__(self, names: Sequence[str]) -> None:
         # Labels are stored apart from the sparse rows.
@@ -100,13 +107,24 @@ class _Columns:
     def of(self, X: Any, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the columns as a dense matrix."""
         dense = np.zeros((len(y), len(self._order)))
+        found, place = self._find(X)
+        rows = np.repeat(np.arange(len(y)), np.diff(X.indptr))
+        dense[rows[found], self._order[place]] = X.data[found]
+        dense[:, self._labels] = y[:, np.newaxis]
+        return dense
+
+    def sparse(self, X: Any) -> Any:
+        """Return the columns, which are in ascending order, as a sparse matrix."""
+        found, place = self._find(X)
+        ends = np.append(0, np.cumsum(found))[X.indptr]
+        return csr_array((X.data[found], place, ends), shape=(X.shape[0], len(self._order)))
+
+    def _find(self, X: Any) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+        """Return which values are in one of the columns, and their columns in ascending order."""
         place = np.searchsorted(self._sorted, X.indices)
         found = place < len(self._sorted)
         found[found] = self._sorted[place[found]] == X.indices[found]
-        rows = np.repeat(np.arange(len(y)), np.diff(X.indptr))
-        dense[rows[found], self._order[place[found]]] = X.data[found]
-        dense[:, self._labels] = y[:, np.newaxis]
-        return dense
+        return found, place[found]
 
 
 def _parsed(lines: Sequence[bytes]) -> tuple[Any, NDArray[np.float64]]:

@@ -36,13 +36,13 @@ class MissingMarkers:
     words: frozenset[str] = DEFAULT_WORDS
     numbers: frozenset[float] = frozenset()
 
-    @classmethod
-    def changed(cls, add: Iterable[str], remove: Iterable[str]) -> MissingMarkers:
-        """Return the default markers with some added and some removed."""
-        add = [word.strip() for word in add]
-        numbers = {float(word) for word in add if reads_as_number(word)}
-        words = (DEFAULT_WORDS | set(add)) - {word.strip() for word in remove}
-        return cls(words, frozenset(n for n in numbers if not math.isnan(n)))
+    def changed(self, add: Iterable[str], remove: Iterable[str]) -> MissingMarkers:
+        """Return these markers with some added and some removed."""
+        added = {word.strip() for word in add}
+        removed = {word.strip() for word in remove}
+        return MissingMarkers(
+            (self.words - removed) | added, (self.numbers - _numbers(removed)) | _numbers(added)
+        )
 
     def among(self, words: Any) -> Any:
         """Return which cells of an Arrow array of text are missing; nulls are not."""
@@ -56,3 +56,9 @@ class MissingMarkers:
         """Replace the markers in an array of floats with nan, in place."""
         for number in self.numbers:
             X[np.equal(X, number)] = np.nan
+
+
+def _numbers(words: Iterable[str]) -> frozenset[float]:
+    """Return the numbers among words; nan is always missing."""
+    numbers = {float(word) for word in words if reads_as_number(word)}
+    return frozenset(number for number in numbers if not math.isnan(number))

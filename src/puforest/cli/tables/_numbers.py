@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -18,6 +18,9 @@ from puforest.cli.tables._kinds import decoded, is_string
 from puforest.cli.tables._missing import MissingMarkers
 
 BOOLEANS = {"true": "1", "false": "0"}
+
+# Cells of a column by which to tell whether it is likely to hold numbers.
+SAMPLE = 100
 
 NUMBER = r"^[+-]?((\d+POINT?\d*|POINT\d+)(e[+-]?\d+)?|inf|infinity|nan)$"
 WITH_COMMA = r"^\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*$"
@@ -82,37 +85,44 @@ def text_as_numbers(
 ) -> Numbers:
     """Convert text columns: numbers, true and false, and missing values.
 
-    All columns are cast together, since one call per column takes 2 s for 60,000 columns. If that
-    fails, halves are tried, down to single columns, which are then read cell by cell.
+    Columns whose first cells are numbers are cast together, since one call per column takes 2 s for
+    60,000 columns. If that fails, halves are tried. Other columns are read cell by cell: a cast
+    that fails in every cell takes 20 times as long.
     """
     stacked = np.empty((len(columns), n_rows))
     words = {}
 
-    def read(first: int, end: int) -> None:
-        values = _plain_numbers(columns[first:end], decimal)
-        if values is None and end - first == 1:
-            values = _plain_numbers([missing.as_null(columns[first])], decimal)
-        if values is not None:
-            stacked[first:end] = values.reshape(end - first, n_rows)
-        elif end - first == 1:
-            stacked[first], found = _cell_by_cell(columns[first], decimal, missing)
-            if found.booleans or found.others:
-                words[first] = found
+    def cast(places: Sequence[int], n: int) -> Iterator[tuple[Sequence[int], Any]]:
+        """Yield groups of columns and the numbers in the first cells, None if there are others."""
+        cells = arrow().concat_arrays([columns[i].slice(0, n) for i in places])
+        values = _plain_numbers(cells, decimal)
+        if values is None:
+            values = _plain_numbers(missing.as_null(cells), decimal)
+        if values is not None or len(places) == 1:
+            yield places, values
         else:
-            middle = (first + end) // 2
-            read(first, middle)
-            read(middle, end)
+            middle = len(places) // 2
+            yield from cast(places[:middle], n)
+            yield from cast(places[middle:], n)
 
-    if columns:
-        read(0, len(columns))
+    left = {*range(len(columns))}
+    first = [*cast(range(len(columns)), min(SAMPLE, n_rows))] if columns else []
+    likely = [i for places, values in first if values is not None for i in places]
+    for places, values in cast(likely, n_rows) if likely else ():
+        if values is not None:
+            stacked[places] = values.reshape(len(places), n_rows)
+            left.difference_update(places)
+    for i in sorted(left):
+        stacked[i], found = _cell_by_cell(columns[i], decimal, missing)
+        if found.booleans or found.others:
+            words[i] = found
     missing.clear(stacked)
     return Numbers(stacked.T, words)
 
 
-def _plain_numbers(columns: Sequence[Any], decimal: str) -> NDArray[np.float64] | None:
-    """Cast all columns, one after the other; return None if a cell is not a plain number."""
+def _plain_numbers(cells: Any, decimal: str) -> NDArray[np.float64] | None:
+    """Cast text to numbers; return None if a cell is not a plain number."""
     pa, compute = arrow(), arrow("compute")
-    cells = pa.concat_arrays(columns)
     if decimal != ".":
         if compute.any(compute.match_substring(cells, ".")).as_py():
             return None

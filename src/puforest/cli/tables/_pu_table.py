@@ -15,11 +15,19 @@ from numpy.typing import NDArray
 from puforest._encoded import EncodedTable
 from puforest._schema import FeatureSchema
 from puforest.cli.tables._arrow import arrow, naming
-from puforest.cli.tables._feature_columns import FeatureColumns, Features
-from puforest.cli.tables._features import NO_NAME, ColumnChoice, LeftOut, refuse_infinite
+from puforest.cli.tables._feature_columns import FeatureColumns
+from puforest.cli.tables._features import (
+    NO_NAME,
+    ColumnChoice,
+    Features,
+    LeftOut,
+    refuse_infinite,
+)
 from puforest.cli.tables._labels import LabelRule, read_labels
+from puforest.cli.tables._libsvm import LibsvmSource
 from puforest.cli.tables._names import duplicates, name_list
 from puforest.cli.tables._source import Source
+from puforest.cli.tables._sparse_columns import SparseColumns
 from puforest.io._trees import MOST_FEATURES
 
 # Bytes per feature besides its values: its name, and the data that a forest keeps for it.
@@ -93,20 +101,31 @@ def read_pu(
     choice.check(source, name)
     if source.n_rows == 0:
         raise ValueError(f"{source.path} {NO_ROWS}")
-    wanted, without_name = _wanted(source, name, choice)
-    columns = FeatureColumns(source, wanted, choice)
+    sparse = _sparse(source, name, choice)
+    wanted, without_name = _wanted(source, name, choice, source.item_size if sparse is None else 0)
+    columns: FeatureColumns | SparseColumns
+    if sparse is None:
+        columns = FeatureColumns(source, wanted, choice)
+    else:
+        columns = SparseColumns(sparse, wanted)
     with naming(source.path):
         labels = columns.read(name)
     if not labels:
         raise ValueError(f"{source.path} {NO_ROWS}")
     rule, labeled = read_labels(source, name, arrow().chunked_array(labels), positive)
     with naming(source.path):
-        columns.read_words()
         features = columns.features()
     features.left_out[:0] = without_name
     _require_features(source, features, choice)
     refuse_infinite(features.infinite, len(labeled), str(source.path))
     return PUTable(features, labeled, rule)
+
+
+def _sparse(source: Source, label: str, choice: ColumnChoice) -> LibsvmSource | None:
+    """Return a file that can be read as a sparse matrix, since its zeros need no attention."""
+    is_simple = label == source.label and not choice.categorical
+    is_sparse = is_simple and 0 not in source.missing.numbers
+    return source if isinstance(source, LibsvmSource) and is_sparse else None
 
 
 def _require_features(source: Source, features: Features, choice: ColumnChoice) -> None:
@@ -124,7 +143,9 @@ def _require_features(source: Source, features: Features, choice: ColumnChoice) 
         )
 
 
-def _wanted(source: Source, label: str, choice: ColumnChoice) -> tuple[list[str], list[LeftOut]]:
+def _wanted(
+    source: Source, label: str, choice: ColumnChoice, item_size: int
+) -> tuple[list[str], list[LeftOut]]:
     """Return the columns that may be features, and those left out for having no name."""
     features, drop = choice.features, choice.drop
     n_columns = len(features) or len(source.names) - 1
@@ -133,7 +154,7 @@ def _wanted(source: Source, label: str, choice: ColumnChoice) -> tuple[list[str]
             f"{source.path} has {n_columns:,} columns, but a model has at most "
             f"{MOST_FEATURES:,} features: choose them with --features"
         )
-    require_matrix(source, n_columns)
+    require_matrix(source, n_columns, item_size)
     left = {label, *drop}
     if features:
         wanted = sorted({*features} - left, key=source.names.place)
@@ -154,11 +175,11 @@ def _wanted(source: Source, label: str, choice: ColumnChoice) -> tuple[list[str]
 # Memory
 
 
-def require_matrix(source: Source, n_columns: int) -> None:
-    """Raise an error if a matrix of all rows does not fit into memory."""
+def require_matrix(source: Source, n_columns: int, item_size: int) -> None:
+    """Raise an error if a matrix of all rows, of this many bytes per value, does not fit."""
     if source.n_rows is not None:
         require_memory(
-            n_columns * (source.n_rows * source.item_size + FEATURE),
+            n_columns * (source.n_rows * item_size + FEATURE),
             f"{source.path}: {source.n_rows:,} rows and {n_columns:,} columns of numbers",
             "use fewer rows, or choose columns with --features",
         )

@@ -13,7 +13,7 @@ from puforest.cli.tables._arrow import arrow
 from puforest.cli.tables._dates import dates
 from puforest.cli.tables._kinds import CATEGORY, DATETIME, decoded, is_string
 from puforest.cli.tables._labels import as_text
-from puforest.cli.tables._missing import MissingMarkers
+from puforest.cli.tables._missing import DEFAULT_WORDS, MissingMarkers
 from puforest.cli.tables._names import cut
 
 
@@ -42,7 +42,7 @@ class ValueColumn:
         if self.kind == CATEGORY:
             column = categories(column, self._missing, trim=self._from_text)
         elif self.kind == DATETIME and is_string(column.type):
-            column = text_as_dates(column)
+            column = text_as_dates(column, self._missing)
         self._parts.append(column)
 
     def values(self) -> Any:
@@ -57,7 +57,7 @@ def categories(column: Any, missing: MissingMarkers, *, trim: bool) -> Any:
     if pa.types.is_large_string(column.type):
         column = column.cast(pa.string())
     elif not is_string(column.type) and not pa.types.is_integer(column.type):
-        column = column.cast(pa.string() if pa.types.is_boolean(column.type) else pa.float64())
+        column = column.cast(pa.float64())
     coded = compute.dictionary_encode(column)
     values = coded.dictionary
     if is_string(values.type):
@@ -87,11 +87,12 @@ def booleans(numbers: Any) -> Any:
     return arrow().array(numbers == 1, mask=np.isnan(numbers))
 
 
-def text_as_dates(column: Any) -> Any:
+def text_as_dates(column: Any, missing: MissingMarkers) -> Any:
     """Convert dates in text by way of the distinct cells; null for text that is no date."""
     pa, compute = arrow(), arrow("compute")
     coded = compute.dictionary_encode(column.cast(pa.string()))
-    return dates(compute.utf8_trim_whitespace(coded.dictionary)).take(coded.indices)
+    words = missing.as_null(compute.utf8_trim_whitespace(coded.dictionary))
+    return dates(words).take(coded.indices)
 
 
 class Matched(NamedTuple):
@@ -116,8 +117,7 @@ class Matched(NamedTuple):
 class KnownCategories:
     """Categories of a model, to be found in columns of text or numbers.
 
-    A value that is a category of the model is never missing, even if it is one of the words that
-    mark missing values.
+    The usual words for missing values may be categories of a model that was fitted in Python.
 
     Parameters
     ----------
@@ -134,6 +134,7 @@ class KnownCategories:
         self._codes = {label: code for code, label in enumerate(labels)}
         self._is_text = is_string(self._labels.type)
         self._missing = missing
+        self._explicit = missing.words - DEFAULT_WORDS
         self._decimal = decimal
 
     def match(self, column: Any) -> Matched:
@@ -155,20 +156,23 @@ class KnownCategories:
         )
 
     def _code(self, value: Any) -> int | None:
-        if not self._is_text:
-            return self._codes.get(self._number(value) if isinstance(value, str) else value)
-        if not isinstance(value, str):
-            return self._codes.get(as_text(value))
-        return self._codes.get(value, self._codes.get(value.strip()))
-
-    def _number(self, text: str) -> float | None:
-        text = text.strip().replace(self._decimal, ".")
-        return float(text) if reads_as_number(text) else None
+        """Return the number of a category, None if the value is missing or unknown."""
+        if isinstance(value, str):
+            trimmed = value.strip()
+            if trimmed in self._explicit:
+                return None
+            if self._is_text:
+                return self._codes.get(value, self._codes.get(trimmed))
+            text = trimmed.replace(self._decimal, ".")
+            value = float(text) if reads_as_number(text) else None
+        if value in self._missing.numbers:
+            return None
+        return self._codes.get(as_text(value) if self._is_text else value)
 
     def _is_missing(self, value: Any) -> bool:
         if isinstance(value, str):
             return value.strip() in self._missing.words
-        return math.isnan(value) or value in self._missing.numbers
+        return value is None or math.isnan(value) or value in self._missing.numbers
 
 
 def _trimmed(value: Any) -> Any:

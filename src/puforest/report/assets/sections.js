@@ -61,23 +61,23 @@ function leadOf({ rows, thresholds: at, prior }) {
     positives * at.recall[i] > flagged + 0.5 ? " It cannot find more than it flags: these estimates contradict each other by chance or because of a wrong prior." : "");
 }
 
-const KINDS = { number: "number", category: "category", boolean: "boolean", datetime: "date", duration: "duration" };
-const KIND_NAMES = { number: ["number", "numbers"], category: ["category", "categorical"], boolean: ["boolean", "booleans"], datetime: ["date", "dates"], duration: ["duration", "durations"] };
+// Kinds of columns, of one and of several.
+const KINDS = { number: ["number", "numbers"], category: ["category", "categorical"], boolean: ["boolean", "booleans"], datetime: ["date", "dates"], duration: ["duration", "durations"] };
 
 function columnTable(c, model) {
   const box = el("div", {}, el("h3", { text: "Columns" }));
-  const kinds = Object.entries(c.kinds).filter(([, n]) => n > 0).map(([kind, n]) => `${count(n)} ${KIND_NAMES[kind][n === 1 && kind !== "category" ? 0 : 1]}`);
+  const kinds = Object.entries(c.kinds).filter(([, n]) => n > 0).map(([kind, n]) => `${count(n)} ${KINDS[kind][n === 1 && kind !== "category" ? 0 : 1]}`);
   const missing = known(c.n_missing) ? ` ${c.n_missing ? count(c.n_missing) : "No"} ${c.n_missing === 1 ? "column has" : "columns have"} missing values.` : "";
   const unknown = c.n_unknown ? ` ${count(c.n_unknown)} ${c.n_unknown === 1 ? "column has" : "columns have"} categories that the model does not know; they count as missing.` : "";
   box.append(el("p", { text: `${kinds.join(", ")}.${missing}${unknown}` }));
   if (model.transformers.length) box.append(el("p", { text: `The model is a pipeline: these are the features that its transformers produce (${model.transformers.join(", ")}).` }));
   const columns = [
     ["column", "", (x) => x.name, true],
-    ["kind", "", (x) => KINDS[x.kind], true],
+    ["kind", "", (x) => KINDS[x.kind][0], true],
     ["categories", "n", (x) => (known(x.categories) ? count(x.categories) : ""), c.kinds.category > 0],
     ["missing", "n", (x) => (x.missing ? count(x.missing) : "–"), known(c.n_missing)],
     ["unknown", "n", (x) => (x.unknown ? count(x.unknown) : "–"), c.n_unknown > 0],
-    ["range or most frequent values", "values", (x) => x.values, known(c.n_missing)],
+    [c.kinds.category || c.kinds.boolean ? "range or most frequent values" : "range", "values", (x) => x.values, known(c.n_missing)],
   ].filter(([, , , used]) => used);
   const line = (x) => el("tr", {}, ...columns.map(([, name, text], i) => el(i ? "td" : "th", { scope: i ? null : "row", class: name, title: i ? null : x.name, text: text(x) })));
   box.append(el("div", { class: "wide tall", tabindex: "0", role: "region", "aria-label": "Columns" }, el("table", { id: "columns" },
@@ -295,6 +295,6 @@ function showParameters({ parameters, versions }, body) {
   const lines = (layer) => layer.parameters.map((p) => el("tr", {}, el("th", { scope: "row", text: p.name }), el("td", {}, p.changed ? el("strong", {}, el("code", { text: p.value })) : el("code", { text: p.value }))));
   const rows = versions.map(([name, value]) => el("tr", {}, el("th", { scope: "row", text: name }), el("td", { text: value })));
   body.append(el("div", { class: "pair" },
-    el("div", {}, ...parameters.flatMap((layer) => [el("h3", { text: layer.class }), table(["parameter", "value"], lines(layer))])),
+    ...parameters.map((layer) => el("div", {}, el("h3", { text: layer.class }), table(["parameter", "value"], lines(layer)))),
     el("div", {}, el("h3", { text: "Software versions" }), table(["component", "version"], rows))));
 }

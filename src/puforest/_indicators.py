@@ -1,4 +1,4 @@
-"""Numbers and indicators in place of categories and missing values."""
+"""Numbers and indicators, for methods that cannot read categories or missing values."""
 
 from __future__ import annotations
 
