@@ -56,7 +56,7 @@ TEST(train_trees_of_tables_are_valid) {
     }
 }
 
-// More categories than two-byte codes can number beside the missing values; nodes of all sizes.
+// As many categories as two-byte codes can number beside the missing values; nodes of all sizes.
 TEST(train_tables_with_codes_of_every_width) {
     Table table{random_data(20, {20'000, 60'000, 3, 0}), {0, 1}};
     Rng rng(21);
@@ -120,11 +120,13 @@ TEST(train_on_tables_depends_on_the_values_only) {
         CHECK(same(fit_sparse(sparse, {}), expected));
         CHECK(same(fit_sparse(sparse, weights.view()), weighted));
         CHECK(same(fit_sparse(sparse_floats, {}), expected));
+        const char* const before = std::getenv("PUFOREST_SIMD");
+        const std::string kept = before == nullptr ? "" : before;
         for (const Kernels* const some : available_kernels()) {
             setenv("PUFOREST_SIMD", some->instruction_set, 1);
             CHECK(same(fit(table, params), expected));
         }
-        unsetenv("PUFOREST_SIMD");
+        setenv("PUFOREST_SIMD", kept.c_str(), 1);
         params.n_threads = 3;
         CHECK(same(fit(table, params), expected));
         CHECK(same(fit_sparse(sparse, weights.view()), weighted));
@@ -270,9 +272,7 @@ TEST(train_missing_values_join_the_side_of_their_class) {
 
 // A column without any value is as good as none.
 TEST(train_without_values) {
-    TrainParams params;
     for (const Thresholds mode : {Thresholds::Random, Thresholds::Optimal}) {
-        params.thresholds = mode;
         Data<> data = random_data(1, {10, 30, 2, 0});
         for (std::size_t k = 0; k < data.x.size(); k += 2) data.x[k] = kNaN;
         TrainParams some = default_params(data);
