@@ -42,23 +42,40 @@ void dump(const char *name) { CALLGRIND_DUMP_STATS_AT(name); }
 """
 ARRAYS = ("offset", "feature", "left", "n_labeled", "n_unlabeled")
 REALS = ("threshold", "w_p", "w_u")
+OF_TABLES = ("missing_left", "n_categories", "categories")
 AGREEMENT = 0.005
 
 
 def checksum(model: Any) -> str:
-    """Checksum of the trees as numbers, independent of their storage."""
+    """Checksum of the trees as numbers, independent of their storage.
+
+    Fields of tables count if there are categories, so that the checksums of older versions, which
+    only had numbers, stay comparable.
+    """
     digest = hashlib.sha256()
-    for names, kind in ((ARRAYS, np.int64), (REALS, np.float64)):
+    of_tables = OF_TABLES if len(model._forest.categories) else ()
+    for names, kind in ((ARRAYS, np.int64), (REALS, np.float64), (of_tables, np.int64)):
         for name in names:
             array = np.asarray(getattr(model._forest, name), kind)
             digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]
 
 
+def with_gaps(X: np.ndarray) -> np.ndarray:
+    """Remove 10% of the values of every second column, and make every fourth one categorical."""
+    table = X.copy()
+    table[:, 1::4] -= table[:, 1::4].min(axis=0)
+    gaps = np.random.default_rng(0).random(table[:, ::2].shape) < 0.1
+    table[:, ::2][gaps] = np.nan
+    return table
+
+
 def cases(workload: Workload) -> dict[str, tuple[Any, Callable[[Any], object]]]:
     """Cases by name: a model, and the function of it to count."""
     X, y = workload.task("pn")
     X_pu, labeled = workload.task("pu")
+    table = with_gaps(X)
+    categorical = list(range(1, X.shape[1], 4))
     same = {"n_estimators": 10, "n_jobs": 1, "random_state": 0}
     fitted = PUExtraTreesClassifier(risk="pn", **same).fit(X, y)
     fitted.predict(X[:10])
@@ -74,6 +91,14 @@ def cases(workload: Workload) -> dict[str, tuple[Any, Callable[[Any], object]]]:
         "fit, random forest, PN": (
             PURandomForestClassifier(risk="pn", **same),
             lambda model: model.fit(X, y),
+        ),
+        "fit, extra trees, PN, table": (
+            PUExtraTreesClassifier(risk="pn", categorical_features=categorical, **same),
+            lambda model: model.fit(table, y),
+        ),
+        "fit, random forest, PN, table": (
+            PURandomForestClassifier(risk="pn", categorical_features=categorical, **same),
+            lambda model: model.fit(table, y),
         ),
         "predict, extra trees, PN": (fitted, lambda model: model.predict(X)),
     }

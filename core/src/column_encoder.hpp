@@ -25,8 +25,8 @@ struct Key {
     static constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
     static constexpr Bits kMissing = ~Bits{0};
 
-    static Bits of(Real x) {
-        if (x != x) return kMissing;
+    static Bits of(Real x) { return x == x ? of_number(x) : kMissing; }
+    static Bits of_number(Real x) {
         const Bits bits = std::bit_cast<Bits>(x + Real{0});
         return bits & kSign ? ~bits : bits | kSign;
     }
@@ -176,7 +176,7 @@ private:
         for (CodeType& number : numbers) number = rank[number];
         const double first = column.first_;
         store_values(present.size(), column, [&](std::size_t i) {
-            return Key<Real>::of(static_cast<Real>(first + present[i]));
+            return Key<Real>::of_number(static_cast<Real>(first + present[i]));
         });
     }
 
@@ -212,16 +212,30 @@ private:
         return {low[0], high[0], broken[0] == 0 && low[0] <= high[0], missing[0] != 0};
     }
 
+    // Call use(position, key) until it returns false; return whether it never does.
+    template <class Use>
+    static bool for_each_key(std::span<const Real> values, const Column& column, Use&& use) {
+        const auto with = [&](auto key_of) {
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                if (!use(i, key_of(values[i]))) return false;
+            }
+            return true;
+        };
+        return column.has_missing() ? with([](Real x) { return Key<Real>::of(x); })
+                                    : with([](Real x) { return Key<Real>::of_number(x); });
+    }
+
     // At most 256 distinct values: number them in order of appearance with a hash table, then
     // replace the numbers by ranks. Returns false early if there are more.
     bool encode_few(std::span<const Real> values, Column& column) {
         SmallSet<Bits> set;
         numbers_.resize(values.size());
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            const unsigned number = set.number(Key<Real>::of(values[i]));
-            if (number == set.kMost) return false;
+        const bool few = for_each_key(values, column, [&](std::size_t i, Bits key) {
+            const unsigned number = set.number(key);
             numbers_[i] = static_cast<std::uint8_t>(number);
-        }
+            return number != set.kMost;
+        });
+        if (!few) return false;
         std::vector<Bits> sorted = set.keys;
         std::sort(sorted.begin(), sorted.end());
         std::array<std::uint8_t, 256> rank{};
@@ -238,9 +252,10 @@ private:
 
     void encode_many(std::span<const Real> values, Column& column) {
         items_.resize(values.size());
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            items_[i] = {Key<Real>::of(values[i]), static_cast<Row>(i)};
-        }
+        for_each_key(values, column, [&](std::size_t i, Bits key) {
+            items_[i] = {key, static_cast<Row>(i)};
+            return true;
+        });
         radix_sort();
         std::size_t distinct = 0;
         for (std::size_t i = 0; i < items_.size(); ++i) {

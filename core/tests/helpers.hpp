@@ -92,6 +92,39 @@ inline Data<> random_data(std::uint64_t seed, const Shape& shape = {}) {
     return data;
 }
 
+// A matrix with categorical columns.
+struct Table : Data<> {
+    std::vector<FeatureId> categorical;
+};
+
+// Columns in turn: numbers, categories, numbers with missing values, categories with missing
+// values. In the second half of the columns, values are missing mostly in labeled rows. There are
+// `shape.levels` categories, or eight, with gaps between their numbers.
+inline Table random_table(std::uint64_t seed, const Shape& shape = {}) {
+    constexpr std::uint64_t kSpread = 6;
+    Table table{random_data(seed, shape), {}};
+    Rng rng(seed + 1);
+    const double levels = shape.levels ? shape.levels : 8;
+    std::vector<double> category(static_cast<std::size_t>(levels) + 1);
+    for (std::size_t k = 1; k < category.size(); ++k) {
+        category[k] = category[k - 1] + 1 + static_cast<double>(rng.below(kSpread));
+    }
+    shuffle(std::span(category), rng);
+    std::vector<bool> is_labeled(table.rows());
+    for (std::size_t i = 0; i < table.n_labeled; ++i) is_labeled[table.order[i]] = true;
+    for (std::size_t j = 0; j < table.cols; ++j) {
+        if (j % 2 == 1) table.categorical.push_back(static_cast<FeatureId>(j));
+        for (std::size_t i = 0; i < table.rows(); ++i) {
+            double& x = table.x[i * table.cols + j];
+            const double level = shape.levels ? x + 2 : x * levels;
+            if (j % 2 == 1) x = category[static_cast<std::size_t>(level)];
+            const std::uint64_t percent = 2 * j < table.cols ? 15 : is_labeled[i] ? 40 : 5;
+            if (j % 4 >= 2 && rng.below(100) < percent) x = std::nan("");
+        }
+    }
+    return table;
+}
+
 // Sanitizers make every node ten times slower, and the time is quadratic in the depth.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr std::size_t kChainFeatures = 25;
@@ -113,6 +146,10 @@ inline Data<> chain_data(std::size_t n_features) {
     return data;
 }
 
+inline Data<float> as_floats(const Data<>& data) {
+    return {{data.x.begin(), data.x.end()}, data.cols, data.order, data.n_labeled};
+}
+
 // Every tree is trained on all rows.
 template <class Real>
 Sampling all_rows(const Data<Real>& data) {
@@ -130,6 +167,12 @@ TrainParams default_params(const Data<Real>& data) {
     return params;
 }
 
+inline TrainParams table_params(const Table& table) {
+    TrainParams params = default_params(table);
+    params.categorical_features = table.categorical;
+    return params;
+}
+
 template <class Real>
 std::vector<Tree> fit(const Data<Real>& data, const TrainParams& params,
                       const RowWeights& weights = {}, const Poll& poll = {}) {
@@ -144,16 +187,23 @@ inline std::size_t leaf_count(const Tree& tree) {
     return static_cast<std::size_t>(std::count(tree.feature.begin(), tree.feature.end(), kLeaf));
 }
 
-// A naive implementation of Predictor.
-inline bool goes_left(const Tree& tree, NodeId i, double value) {
-    const bool missing_left = tree.missing_left[i] == 1;
-    if (tree.n_categories[i] == 0) {
-        return std::isnan(value) ? missing_left : value <= tree.threshold[i];
-    }
+// The categories listed for a node.
+inline std::span<const CategoryId> listed(const Tree& tree, NodeId i) {
     const auto counts = tree.n_categories.begin();
-    const auto begin = tree.categories.begin() + std::accumulate(counts, counts + i, 0);
-    const bool listed = std::find(begin, begin + counts[i], value) != begin + counts[i];
-    return listed != missing_left;
+    const auto begin = static_cast<std::size_t>(std::accumulate(counts, counts + i, 0));
+    return std::span(tree.categories).subspan(begin, static_cast<std::size_t>(counts[i]));
+}
+
+// A naive implementation of Predictor.
+inline bool goes_left(const Tree& tree, NodeId i, std::span<const CategoryId> list, double value) {
+    const bool missing_left = tree.missing_left[i] == 1;
+    if (list.empty()) return std::isnan(value) ? missing_left : value <= tree.threshold[i];
+    const bool is_listed = std::find(list.begin(), list.end(), value) != list.end();
+    return is_listed != missing_left;
+}
+
+inline bool goes_left(const Tree& tree, NodeId i, double value) {
+    return goes_left(tree, i, listed(tree, i), value);
 }
 
 template <class Real>

@@ -5,74 +5,12 @@
 #include <vector>
 
 #include "check.hpp"
+#include "column_checks.hpp"
 #include "helpers.hpp"
 #include "puforest/columns.hpp"
 
 namespace puforest::testing {
 namespace {
-
-// Constant columns have no codes: they would all be 0.
-std::vector<Code> codes_of(const Column& column, std::size_t n) {
-    if (!column.varies()) return std::vector<Code>(n);
-    return column.visit(column.codes(),
-                        [&](const auto* codes) { return std::vector<Code>(codes, codes + n); });
-}
-
-std::size_t width_of(const Column& column) {
-    return column.visit(column.codes(), [](const auto* codes) { return sizeof(*codes); });
-}
-
-Code code_by_row(const Columns& columns, std::size_t i, std::size_t j) {
-    const std::byte* at = &columns.by_row[i * columns.row_bytes + columns.column[j].offset()];
-    return columns.column[j].visit(at, [](const auto* codes) { return Code{*codes}; });
-}
-
-std::vector<Row> first_rows(std::size_t n) {
-    std::vector<Row> order(n);
-    std::iota(order.begin(), order.end(), Row{0});
-    return order;
-}
-
-template <class Real>
-Columns encode_one(const std::vector<Real>& values) {
-    const std::size_t n = values.size();
-    return encode(Matrix<Real>{values.data(), n, 1, 1, 1}, {first_rows(n), 1}, {}, 1, Poll{});
-}
-
-// By definition, a code is the rank of its value, and value(code) inverts it.
-template <class Real>
-void check_ranks(const std::vector<Real>& values) {
-    std::vector<Real> distinct = values;
-    std::sort(distinct.begin(), distinct.end());
-    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-
-    const Columns columns = encode_one(values);
-    const Column& column = columns.column[0];
-    CHECK(column.size() == distinct.size());
-    CHECK(column.varies() == (distinct.size() > 1));
-    if (column.varies()) {
-        CHECK(width_of(column) == (distinct.size() <= 256 ? 1 : distinct.size() <= 65536 ? 2 : 4));
-    }
-    for (Code code = 0; code < column.size(); ++code) {
-        CHECK(column.value(code) == static_cast<double>(distinct[code]));
-    }
-    const std::vector<Code> codes = codes_of(column, values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const auto at = std::lower_bound(distinct.begin(), distinct.end(), values[i]);
-        CHECK(codes[i] == static_cast<Code>(at - distinct.begin()));
-    }
-}
-
-// Every value at least once, some repeated, in random order.
-template <class Real>
-std::vector<Real> repeat_and_shuffle(std::vector<Real> values, Rng& rng) {
-    const std::size_t distinct = values.size();
-    for (std::size_t i = 0; i < distinct / 2 + 3; ++i) {
-        values.push_back(values[rng.below(distinct)]);
-    }
-    shuffle(std::span(values), rng);
-    return values;
-}
 
 template <class Real>
 void codes_are_ranks() {
@@ -154,32 +92,6 @@ TEST(columns_minus_zero_is_zero) {
     }
 }
 
-bool equal(const Columns& a, const Columns& b) {
-    const auto same_column = [&](const Column& s, const Column& t) {
-        if (s.size() != t.size() || codes_of(s, a.n_rows) != codes_of(t, b.n_rows)) return false;
-        for (Code code = 0; code < s.size(); ++code) {
-            if (s.value(code) != t.value(code)) return false;
-        }
-        return true;
-    };
-    return a.n_rows == b.n_rows && a.n_labeled == b.n_labeled &&
-           std::equal(a.column.begin(), a.column.end(), b.column.begin(), b.column.end(),
-                      same_column);
-}
-
-// Columns of zero, one and two bytes per code, and more of them than are copied at a time.
-template <class Real>
-std::vector<Real> mixed_matrix(std::size_t rows, std::size_t cols) {
-    Rng rng(3);
-    std::vector<Real> x(rows * cols);
-    for (std::size_t k = 0; k < x.size(); ++k) {
-        const double level = rng.uniform() - 0.5;
-        x[k] = static_cast<Real>(k % cols % 3 == 0 ? std::round(level * 20) : level);
-        if (k % cols == 7) x[k] = Real{4};
-    }
-    return x;
-}
-
 // The same matrix with any strides.
 template <class Real>
 std::vector<Real> lay_out(const Matrix<Real>& x, std::ptrdiff_t row_stride,
@@ -225,10 +137,10 @@ void layout_does_not_matter() {
           Layout{-kC, 1, (kR - 1) * kC}, Layout{kC, -1, kC - 1}, Layout{-1, -kR, kR * kC - 1}}) {
         const auto moved = lay_out(x, l.row_stride, l.col_stride, l.start, 4 * kRows * kCols);
         const Matrix<Real> view{moved.data() + l.start, kRows, kCols, l.row_stride, l.col_stride};
-        CHECK(equal(encode(view, {order, 5}, {}, 1, Poll{}), expected));
+        CHECK(equal_codes(encode(view, {order, 5}, {}, 1, Poll{}), expected));
     }
     for (const unsigned n_threads : {0u, 2u, 3u, 8u}) {
-        CHECK(equal(encode(x, {order, 5}, {}, n_threads, Poll{}), expected));
+        CHECK(equal_codes(encode(x, {order, 5}, {}, n_threads, Poll{}), expected));
     }
 }
 

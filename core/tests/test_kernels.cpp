@@ -69,6 +69,80 @@ TEST(kernels_count_every_small_size) {
     });
 }
 
+// By definition; an empty range has the limit as its lowest code.
+template <class CodeType>
+CodesBelow naive_range_below(const CodeType* codes, const std::uint8_t* mask, std::size_t n,
+                             Code limit) {
+    CodesBelow found{limit, 0, 0};
+    for (std::size_t i = 0; i < n; ++i) {
+        if (mask != nullptr && mask[i] == 0) continue;
+        found.n_other += codes[i] == limit;
+        if (codes[i] == limit) continue;
+        found.low = std::min<Code>(found.low, codes[i]);
+        found.high = std::max<Code>(found.high, codes[i]);
+    }
+    return found;
+}
+
+template <class CodeType>
+void check_range_below(const KernelsOf<CodeType>& loops, const std::vector<CodeType>& codes,
+                       const std::vector<std::uint8_t>& mask, std::size_t skip, Code limit) {
+    const CodeType* const first = codes.data() + skip;
+    const std::uint8_t* const first_mask = mask.data() + skip;
+    const std::size_t n = codes.size() - skip;
+    const auto same = [](const CodesBelow& a, const CodesBelow& b) {
+        return a.low == b.low && a.high == b.high && a.n_other == b.n_other;
+    };
+    CHECK(same(loops.range_below(first, n, limit),
+               naive_range_below<CodeType>(first, nullptr, n, limit)));
+    CHECK(same(loops.masked_range_below(first, first_mask, n, limit),
+               naive_range_below<CodeType>(first, first_mask, n, limit)));
+}
+
+TEST(kernels_range_below_every_small_size) {
+    for_each_kernels([]<class CodeType>(const KernelsOf<CodeType>& loops, CodeType) {
+        constexpr Code kMost = std::numeric_limits<CodeType>::max();
+        Rng rng(sizeof(CodeType) + 30);
+        for (std::size_t n = 0; n <= 300; ++n) {
+            const auto mask = random_mask(n, rng);
+            const std::vector<std::uint8_t> none(n);
+            // One value and the limit, limits around the sign bit, and the largest one.
+            for (const Code limit : {Code{1}, Code{5}, kMost / 2, kMost / 2 + 1, kMost}) {
+                auto codes = random_codes<CodeType>(n, std::uint64_t{limit} + 1, rng);
+                check_range_below(loops, codes, mask, std::min(n, n % 7), limit);
+                for (CodeType& code : codes) {
+                    if (rng.below(3) == 0) code = static_cast<CodeType>(limit);
+                }
+                check_range_below(loops, codes, mask, 0, limit);
+                check_range_below(loops, codes, none, 0, limit);
+                check_range_below(loops, std::vector<CodeType>(n, static_cast<CodeType>(limit)),
+                                  mask, 0, limit);
+                check_range_below(loops, std::vector<CodeType>(n), mask, 0, limit);
+            }
+        }
+    });
+}
+
+TEST(kernels_range_below_finds_a_single_code_anywhere) {
+    for_each_kernels([]<class CodeType>(const KernelsOf<CodeType>& loops, CodeType) {
+        constexpr CodeType kMost = std::numeric_limits<CodeType>::max();
+        for (const std::size_t n : {1, 15, 16, 17, 31, 32, 33, 64, 100}) {
+            std::vector<CodeType> codes(n, kMost);
+            std::vector<std::uint8_t> mask(n, 255);
+            for (std::size_t at = 0; at < n; ++at) {
+                for (const CodeType code : {CodeType{0}, CodeType{1}, CodeType{kMost - 1}}) {
+                    codes[at] = code;
+                    check_range_below(loops, codes, mask, 0, kMost);
+                    mask[at] = 0;
+                    check_range_below(loops, codes, mask, 0, kMost);
+                    mask[at] = 255;
+                }
+                codes[at] = kMost;
+            }
+        }
+    });
+}
+
 // If all codes are included, a lane that is not summed in time wraps around.
 TEST(kernels_counts_do_not_wrap) {
     for_each_kernels([]<class CodeType>(const KernelsOf<CodeType>& loops, CodeType) {
@@ -84,6 +158,10 @@ TEST(kernels_counts_do_not_wrap) {
             const std::vector<CodeType> zeros(n);
             const std::vector<std::uint8_t> every(n, 255);
             check_counts(loops, zeros, every, 0, 0);
+            std::vector<CodeType> ones(n, CodeType{1});
+            check_range_below(loops, ones, every, 0, 1);
+            ones[n - 1] = 0;
+            check_range_below(loops, ones, every, 0, 1);
         }
     });
 }

@@ -9,16 +9,20 @@
 namespace puforest::testing {
 namespace {
 
-// Columns of zero, one, two and four bytes per code, more than a tile of each width.
-Data<> mixed_data(std::uint32_t n_labeled, std::uint32_t n_unlabeled) {
+// Columns of zero, one, two and four bytes per code, more than a tile of each width. Every fourth
+// column of those with few values is categorical, and every third has missing values.
+Table mixed_data(std::uint32_t n_labeled, std::uint32_t n_unlabeled) {
     constexpr std::size_t kCols = 45;
-    Data<> data = random_data(30, {n_labeled, n_unlabeled, kCols, 0});
+    Rng rng(29);
+    Table data{random_data(30, {n_labeled, n_unlabeled, kCols, 0}), {}};
     for (std::size_t k = 0; k < data.x.size(); ++k) {
         const std::size_t column = k % kCols;
         if (column == 3) data.x[k] = 1;
         if (column > 3 && column < 30) data.x[k] = std::round(30 * data.x[k]);
         if (column >= 30 && column < 40) data.x[k] = std::round(5000 * data.x[k]);
+        if (column % 3 == 2 && rng.below(8) == 0) data.x[k] = std::nan("");
     }
+    for (FeatureId j = 4; j < 30; j += 4) data.categorical.push_back(j);
     return data;
 }
 
@@ -57,7 +61,7 @@ void check_copy(const Workset& set, const Columns& columns, const Weights& weigh
 }
 
 TEST(workset_copies_have_the_codes_of_their_rows) {
-    const Data<> data = mixed_data(500, 70'000);
+    const Table data = mixed_data(500, 70'000);
     const Columns columns = encode(data.matrix(), {data.order, data.n_labeled}, {}, 1, Poll{});
     const Weights weights = random_weights(data, 31);
     const Workset all(columns, weights.view(), true);
@@ -92,7 +96,7 @@ TEST(workset_copies_have_the_codes_of_their_rows) {
 }
 
 TEST(workset_without_unlabeled_rows) {
-    const Data<> data = mixed_data(3000, 300);
+    const Table data = mixed_data(3000, 300);
     const Columns columns = encode(data.matrix(), {data.order, data.n_labeled}, {}, 1, Poll{});
     const Weights weights = random_weights(data, 32);
     const Workset all(columns, weights.view(), true);
@@ -106,7 +110,7 @@ TEST(workset_without_unlabeled_rows) {
 // Best-first growth always reads from all rows, depth-first growth from nested copies: the splits
 // must be the same.
 TEST(workset_copies_do_not_change_the_trees) {
-    const Data<> data = mixed_data(3000, 30'000);
+    const Table data = mixed_data(3000, 30'000);
     const Weights weights = random_weights(data, 33);
     const std::vector<Sampling> samplings{
         all_rows(data),
@@ -117,7 +121,7 @@ TEST(workset_copies_do_not_change_the_trees) {
     for (const Sampling& sampling : samplings) {
         for (const Thresholds mode : {Thresholds::Random, Thresholds::Optimal}) {
             for (const bool weighted : {false, true}) {
-                TrainParams params = default_params(data);
+                TrainParams params = table_params(data);
                 params.risk = Risk::PN;
                 params.masses = {0.3, 0.3, 0.7};
                 params.thresholds = mode;

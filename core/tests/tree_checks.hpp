@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <queue>
+#include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,11 +51,27 @@ inline bool is_pure(const TrainParams& params, double w_p, double w_u) {
     }
 }
 
+// A list of categories in ascending order exactly if the feature is categorical.
+inline void check_split(const Tree& tree, NodeId i, std::span<const CategoryId> list,
+                        const TrainParams& params) {
+    const auto& categorical = params.categorical_features;
+    const bool of_categories =
+        std::find(categorical.begin(), categorical.end(), tree.feature[i]) != categorical.end();
+    CHECK(list.empty() == !of_categories);
+    CHECK(std::adjacent_find(list.begin(), list.end(), std::greater_equal<>()) == list.end());
+    CHECK(tree.missing_left[i] <= 1);
+    if (of_categories) CHECK(tree.threshold[i] == 0);
+    if (!std::isfinite(tree.threshold[i])) {
+        CHECK(tree.threshold[i] > 0 && tree.missing_left[i] == 0);
+    }
+}
+
 inline void check_structure(const Tree& tree, const TrainParams& params) {
     const auto n = static_cast<std::size_t>(tree.size());
     CHECK(n % 2 == 1);
     for_each_node_field([&](const auto&, auto get) { CHECK(get(tree).size() == n); });
     std::vector<int> parents(n);
+    std::size_t begin = 0;  // of the categories of the next node
     for (NodeId i = 0; i < tree.size(); ++i) {
         if (tree.feature[i] == kLeaf) {
             for_each_node_field([&](const auto& field, auto get) {
@@ -64,12 +83,18 @@ inline void check_structure(const Tree& tree, const TrainParams& params) {
         CHECK(left > i && left + 1 < tree.size());
         if (left <= i || left + 1 >= tree.size()) return;
         CHECK(!is_pure(params, tree.w_p[i], tree.w_u[i]));
+        const auto n_listed = static_cast<std::size_t>(tree.n_categories[i]);
+        CHECK(begin + n_listed <= tree.categories.size());
+        if (begin + n_listed > tree.categories.size()) return;
+        check_split(tree, i, std::span(tree.categories).subspan(begin, n_listed), params);
+        begin += n_listed;
         for (const NodeId child : {left, left + 1}) {
             ++parents[static_cast<std::size_t>(child)];
             CHECK(tree.n_labeled[child] + tree.n_unlabeled[child] >=
                   static_cast<std::int32_t>(std::max(1u, params.min_samples_leaf)));
         }
     }
+    CHECK(begin == tree.categories.size());
     CHECK(parents[0] == 0 && std::count(parents.begin() + 1, parents.end(), 1) == tree.size() - 1);
 }
 
@@ -101,11 +126,16 @@ inline std::vector<NodeSums> sums_by_node(const Tree& tree, std::uint32_t number
         draw_sample(params.sampling, tree_key(params.seed, number), data.n_labeled, n_rows);
     std::vector<NodeSums> nodes(static_cast<std::size_t>(tree.size()));
     for (const Row position : sample.rows) nodes[0].add(position, data, weights);
+    std::size_t begin = 0;
     for (NodeId i = 0; i < tree.size(); ++i) {
         if (tree.feature[i] == kLeaf) continue;
+        const auto n_listed = static_cast<std::size_t>(tree.n_categories[i]);
+        const auto list = std::span(tree.categories).subspan(begin, n_listed);
+        begin += n_listed;
         for (const Row position : nodes[i].rows) {
             const double value = data.matrix().at(data.order[position], tree.feature[i]);
-            nodes[tree.left[i] + (value > tree.threshold[i])].add(position, data, weights);
+            const NodeId child = tree.left[i] + !goes_left(tree, i, list, value);
+            nodes[child].add(position, data, weights);
         }
     }
     return nodes;
@@ -125,18 +155,63 @@ inline void check_sums(const Tree& tree, const std::vector<NodeSums>& nodes,
     }
 }
 
+// Missing values that no row of a node has go to the larger child, and only categories that some
+// row has are listed.
+inline void check_missing(const Tree& tree, const std::vector<NodeSums>& nodes,
+                          const Data<>& data) {
+    std::size_t begin = 0;
+    for (NodeId i = 0; i < tree.size(); ++i) {
+        if (tree.feature[i] == kLeaf) continue;
+        std::set<double> values;
+        bool any_missing = false;
+        for (const Row position : nodes[i].rows) {
+            const double value = data.matrix().at(data.order[position], tree.feature[i]);
+            if (std::isnan(value)) {
+                any_missing = true;
+            } else {
+                values.insert(value);
+            }
+        }
+        const NodeId left = tree.left[i];
+        if (!any_missing) {
+            CHECK((tree.missing_left[i] == 1) == (tree.w_u[left] >= tree.w_u[left + 1]));
+            CHECK(std::isfinite(tree.threshold[i]));
+        }
+        const auto n_listed = static_cast<std::size_t>(tree.n_categories[i]);
+        for (std::size_t k = 0; k < n_listed; ++k) {
+            CHECK(values.contains(tree.categories[begin + k]));
+        }
+        begin += n_listed;
+    }
+}
+
 // Without limits, a leaf is pure or all its rows are identical.
 inline void check_fully_grown(const Tree& tree, const std::vector<NodeSums>& nodes,
                               const Data<>& data, const TrainParams& params) {
     const Matrix<double> x = data.matrix();
+    const auto same_value = [](double a, double b) {
+        return a == b || (std::isnan(a) && std::isnan(b));
+    };
     for (NodeId i = 0; i < tree.size(); ++i) {
         if (tree.feature[i] != kLeaf || is_pure(params, tree.w_p[i], tree.w_u[i])) continue;
         for (std::size_t j = 0; j < data.cols; ++j) {
             for (const Row position : nodes[i].rows) {
-                CHECK(x.at(data.order[position], j) == x.at(data.order[nodes[i].rows[0]], j));
+                CHECK(same_value(x.at(data.order[position], j),
+                                 x.at(data.order[nodes[i].rows[0]], j)));
             }
         }
     }
+}
+
+// Whether every impure node whose rows differ has a split: constraints forbid some, and optimal
+// splits under nnPU keep rare categories together.
+inline bool grows_fully(const TrainParams& params) {
+    const bool constrained =
+        !params.increasing_features.empty() || !params.decreasing_features.empty();
+    const bool keeps_together = params.risk == Risk::nnPU &&
+                                params.thresholds == Thresholds::Optimal &&
+                                !params.categorical_features.empty();
+    return params.max_depth == TrainParams{}.max_depth && !constrained && !keeps_together;
 }
 
 // Grow trees, with weights or without, and check everything above.
@@ -149,8 +224,8 @@ inline std::vector<Tree> check_trees(const Data<>& data, const TrainParams& para
         const auto nodes =
             sums_by_node(trees[t], t, data, params, weights ? *weights : unit_weights(data));
         check_sums(trees[t], nodes, params.masses);
-        if (params.max_depth == TrainParams{}.max_depth)
-            check_fully_grown(trees[t], nodes, data, params);
+        check_missing(trees[t], nodes, data);
+        if (grows_fully(params)) check_fully_grown(trees[t], nodes, data, params);
         CHECK(trees[t].size() > 1);
     }
     return trees;
@@ -178,16 +253,29 @@ inline std::vector<std::string> paths_of(const Tree& tree) {
     return paths;
 }
 
-using Splits = std::map<std::string, std::pair<std::int32_t, double>>;
+// A split, wherever it is stored.
+struct AnySplit {
+    std::int32_t feature;
+    double threshold;
+    std::uint8_t missing_left;
+    std::vector<CategoryId> categories;
+
+    bool operator==(const AnySplit&) const = default;
+};
+
+inline AnySplit split_of(const Tree& tree, NodeId i) {
+    const auto list = listed(tree, i);
+    return {tree.feature[i], tree.threshold[i], tree.missing_left[i], {list.begin(), list.end()}};
+}
+
+using Splits = std::map<std::string, AnySplit>;
 
 // The tree independent of the order of its nodes.
 inline Splits splits_by_path(const Tree& tree) {
     const std::vector<std::string> paths = paths_of(tree);
     Splits splits;
     for (NodeId i = 0; i < tree.size(); ++i) {
-        if (tree.feature[i] != kLeaf) {
-            splits[paths[i]] = {tree.feature[i], tree.threshold[i]};
-        }
+        if (tree.feature[i] != kLeaf) splits[paths[i]] = split_of(tree, i);
     }
     return splits;
 }
@@ -204,7 +292,7 @@ inline Splits greedy(const Tree& full, std::size_t n_leaves) {
     while (!open.empty() && chosen.size() + 1 < n_leaves) {
         const NodeId i = open.top().second;
         open.pop();
-        chosen[paths[i]] = {full.feature[i], full.threshold[i]};
+        chosen[paths[i]] = split_of(full, i);
         push(full.left[i]);
         push(full.left[i] + 1);
     }

@@ -10,13 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <optional>
 #include <queue>
 #include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "puforest/compiler.hpp"
 #include "puforest/masses.hpp"
 #include "puforest/monotone.hpp"
 #include "puforest/params.hpp"
@@ -58,7 +58,7 @@ public:
     PackedTree<Stats> grow() {
         tree_.factors = context_.factors;
         const NodeId root = append(root_total_);
-        open({root_rows_, root_total_, {0, features_.size()}, derive(key_, kLeft), 0, root, 0, {}});
+        open({root_rows_, root_total_, {0, features_.size()}, derive(key_, kLeft), 0, root, 0});
         if (params_.max_leaf_nodes > 0) {
             grow_best_first();
         } else {
@@ -85,7 +85,6 @@ private:
         std::uint32_t depth;
         NodeId id;
         std::uint32_t set;  // index into sets_; the rows are positions in that set
-        Bounds bounds;
     };
 
     struct OpenLeaf {
@@ -103,7 +102,7 @@ private:
     void open(Node node) {
         if (params_.max_leaf_nodes == 0) {
             stack_.push_back(node);
-        } else if (const auto split = find_split(node)) {
+        } else if (const Split* const split = find_split(node)) {
             heap_.push({node, *split});
         }
     }
@@ -116,31 +115,32 @@ private:
             stack_.pop_back();
             // Lists after that of this node belong to finished subtrees.
             features_.resize(node.features.first + node.features.size);
-            if (const auto split = find_split(node)) expand(node, *split);
+            if (const Split* const split = find_split(node)) expand(node, *split);
         }
     }
 
     void grow_best_first() {
-        for (std::uint32_t leaves = 1; leaves < params_.max_leaf_nodes; ++leaves) {
+        for (std::uint32_t leaves = 1; leaves < params_.max_leaf_nodes;) {
             if (heap_.empty() || stopped()) return;
             const OpenLeaf best = heap_.top();
             heap_.pop();
-            expand(best.node, best.split);
+            leaves += expand(best.node, best.split);
         }
     }
 
-    // Also narrows node.features to those that may still vary below it.
-    std::optional<Split> find_split(Node& node) {
+    // The split is valid until the next search. Also narrows node.features to those that may still
+    // vary below it.
+    const Split* find_split(Node& node) {
         const std::size_t n = node.rows.size();
         const NodeMasses masses = node.total.masses(context_.factors);
         if (n < params_.min_samples_split || n < 2 * std::size_t{params_.min_samples_leaf} ||
             node.depth >= params_.max_depth || Risk::pure(masses.w_p, masses.w_u)) {
-            return std::nullopt;
+            return nullptr;
         }
         if (params_.max_leaf_nodes == 0) copy_rows(node);
         const auto features = std::span(features_).subspan(node.features.first, node.features.size);
-        auto split = splitter_.find(*sets_[node.set], node.rows, node.total, node.bounds, features,
-                                    node.key, stop_);
+        const Split* const split = splitter_.find(*sets_[node.set], node.rows, node.total,
+                                                  bounds_of(node.id), features, node.key, stop_);
         if (split && !splitter_.constants().empty())
             node.features = without_constants(node.features);
         return split;
@@ -167,57 +167,69 @@ private:
         return shorter;
     }
 
-    void expand(const Node& node, const Split& split) {
+    // Return false if the node stays a leaf.
+    bool expand(const Node& node, const Split& split) {
         const Column& column = context_.columns.column[split.feature];
         const auto [left, right] = partition_.apply(*sets_[node.set], node.rows, column, split);
         const Stats left_total = weigh(left, node.set);
         const Stats right_total = weigh(right, node.set);
-        const NodeId left_id = append(left_total);
-        const NodeId right_id = append(right_total);
         const NodeMasses left_masses = left_total.masses(context_.factors);
         const NodeMasses right_masses = right_total.masses(context_.factors);
+        if (context_.monotone.any() &&
+            !bound_children(node.id, split, ratio(left_masses), ratio(right_masses))) {
+            return false;
+        }
+        const NodeId left_id = append(left_total);
+        const NodeId right_id = append(right_total);
         const bool missing_left = split.missing == MissingSide::Larger
                                       ? left_masses.w_u >= right_masses.w_u
                                       : split.missing == MissingSide::Left;
         append(node.id, split, column, missing_left);
-        const auto [left_bounds, right_bounds] =
-            child_bounds(node.bounds, split, ratio(left_masses), ratio(right_masses));
         // The right child waits on the stack while the left one grows.
         open({right, right_total, node.features, derive(node.key, kRight), node.depth + 1, right_id,
-              node.set, right_bounds});
+              node.set});
         open({left, left_total, node.features, derive(node.key, kLeft), node.depth + 1, left_id,
-              node.set, left_bounds});
+              node.set});
+        return true;
     }
 
-    // Bounds of the subtrees of both children, given their ratios W_p / W_u.
-    std::pair<Bounds, Bounds> child_bounds(const Bounds& bounds, const Split& split, double at_left,
-                                           double at_right) const {
+    Bounds bounds_of(NodeId node) const {
+        return bounds_.empty() ? Bounds{} : bounds_[static_cast<std::size_t>(node)];
+    }
+
+    // Append the bounds of the subtrees of both children, given their ratios W_p / W_u. Returns
+    // false if they are out of order after all: the search may round sums of weights differently.
+    PUFOREST_RARE bool bound_children(NodeId node, const Split& split, double at_left,
+                                      double at_right) {
+        if (bounds_.empty()) bounds_.emplace_back();
+        const Bounds bounds = bounds_of(node);
         const int direction =
             std::isfinite(split.threshold) ? context_.monotone.direction(split.feature) : 0;
-        if (direction > 0) {
-            const double middle = midpoint(at_left, at_right);
-            return {{bounds.low, middle}, {middle, bounds.high}};
-        }
-        if (direction < 0) {
-            const double middle = midpoint(at_right, at_left);
-            return {{middle, bounds.high}, {bounds.low, middle}};
-        }
-        return {bounds, bounds};
+        if (!allows(bounds, direction, at_left, at_right)) return false;
+        Bounds left = bounds;
+        Bounds right = bounds;
+        if (direction > 0) left.high = right.low = midpoint(at_left, at_right);
+        if (direction < 0) left.low = right.high = midpoint(at_right, at_left);
+        bounds_.insert(bounds_.end(), {left, right});
+        return true;
     }
 
     void append(NodeId node, const Split& split, const Column& column, bool missing_left) {
         const bool categorical = !split.categories.empty();
-        if (!categorical) {
-            tree_.splits.push_back({node, split.feature, missing_left, false, split.threshold});
-            return;
-        }
+        const double threshold =
+            categorical ? append_categories(split, column, missing_left) : split.threshold;
+        tree_.splits.push_back({node, split.feature, missing_left, categorical, threshold});
+    }
+
+    // Return their number.
+    PUFOREST_RARE double append_categories(const Split& split, const Column& column,
+                                           bool missing_left) {
         const auto all = std::span(split.categories);
         const auto listed = missing_left ? all.subspan(split.n_left) : all.first(split.n_left);
-        tree_.splits.push_back(
-            {node, split.feature, missing_left, true, static_cast<double>(listed.size())});
         for (const Code code : listed) {
             tree_.categories.push_back(static_cast<CategoryId>(column.value(code)));
         }
+        return static_cast<double>(listed.size());
     }
 
     Stats weigh(const NodeRows& rows, std::uint32_t set) const {
@@ -254,6 +266,7 @@ private:
     std::vector<Node> stack_;
     std::priority_queue<OpenLeaf> heap_;
     PackedTree<Stats> tree_;
+    std::vector<Bounds> bounds_;  // of each node; empty without constraints
 };
 
 }  // namespace puforest

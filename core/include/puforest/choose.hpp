@@ -4,12 +4,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "puforest/compiler.hpp"
 #include "puforest/masses.hpp"
 #include "puforest/monotone.hpp"
 #include "puforest/params.hpp"
@@ -21,15 +20,24 @@ namespace puforest {
 enum class MissingSide : std::uint8_t { Larger, Left, Right };
 
 struct Split {
-    FeatureId feature;
-    Code code;         // rows with a code of at most this go left
-    double threshold;  // rows with a value of at most this go left
+    FeatureId feature = 0;
+    Code code = 0;         // rows with a code of at most this go left
+    double threshold = 0;  // rows with a value of at most this go left
     MissingSide missing = MissingSide::Larger;
     // Of a categorical split, in place of code and threshold: the codes that occur at the node,
     // with those that go left first.
     std::vector<Code> categories{};
     std::size_t n_left = 0;
     double reduction = 0;
+
+    // Become a numeric split.
+    void set(FeatureId of_feature, Code at_code, double at_threshold) {
+        feature = of_feature;
+        code = at_code;
+        threshold = at_threshold;
+        missing = MissingSide::Larger;
+        categories.clear();
+    }
 };
 
 // Whether missing values at a node tell anything about the class: the number of labeled rows among
@@ -56,42 +64,92 @@ public:
         total_ = total;
         bounds_ = bounds;
         node_risk_ = risk_of(total);
-        best_.reset();
+        found_ = false;
     }
 
-    // Before the candidates of a feature; `missing` are the rows without a value.
+    // Before the candidates of a feature without missing values.
+    void start_feature(FeatureId feature) {
+        feature_ = feature;
+        has_missing_ = false;
+    }
+
+    // The same for any feature; `missing` are the rows without a value.
     void start_feature(FeatureId feature, const Stats& missing) {
-        direction_ = monotone_.direction(feature);
-        missing_ = missing;
+        start_feature(feature);
         has_missing_ = missing.rows() > 0;
         if (!has_missing_) return;
+        missing_ = missing;
         present_ = total_.rest(missing);
         informative_ = informative(total_.counts(), missing.counts());
     }
 
-    std::optional<Split>& best() { return best_; }
+    // Valid until the next node; null if no split is allowed.
+    const Split* best() const { return found_ ? &best_ : nullptr; }
 
     // Consider a split by a threshold, given the rows to its left.
-    void consider(FeatureId feature, Code code, double threshold, const Stats& left) {
-        const auto consider_side = [&](const Stats& side, MissingSide missing) {
-            const double gain = reduction(side);
-            if (improves(side, gain)) best_ = {feature, code, threshold, missing, {}, 0, gain};
-        };
-        if (!has_missing_) {
-            consider_side(left, MissingSide::Larger);
+    PUFOREST_INLINE void consider(Code code, double threshold, const Stats& left) {
+        if (has_missing_) {
+            consider_sides(code, threshold, left);
         } else {
-            for_each_side(left, consider_side);
+            consider_side(code, threshold, left, MissingSide::Larger);
         }
     }
 
-    // The same for many splits, given the rows to the left of each; split_at(i) makes the i-th.
-    // First all reductions, in a loop that the compiler can vectorize, then the best of them.
-    template <class SplitAt>
-    void consider_all(std::span<const Stats> left, SplitAt&& split_at) {
+    // The same for many splits, given the rows to the left of each; set_split(split, i) makes it
+    // the i-th. First all reductions, in a loop that the compiler can vectorize, then the best of
+    // them.
+    template <class SetSplit>
+    void consider_all(std::span<const Stats> left, SetSplit&& set_split) {
         if (!has_missing_) {
-            consider_best(left, [&](std::size_t i) { best_ = split_at(i); });
-            return;
+            consider_best(left, [&](std::size_t i) { set_split(best_, i); });
+        } else {
+            consider_all_sides(left, set_split);
         }
+    }
+
+    // Consider the missing values against the rest, by set_split(split), if they are informative or
+    // nothing else varies.
+    template <class SetSplit>
+    void consider_missing(bool nothing_else, SetSplit&& set_split) {
+        if (!has_missing_ || !(informative_ || nothing_else)) return;
+        const double gain = reduction(present_);
+        if (!improves(present_, gain, false)) return;
+        set_split(best_);
+        best_.missing = MissingSide::Right;
+        best_.reduction = gain;
+        found_ = true;
+    }
+
+    double ratio_of(const Stats& stats) const { return ratio(stats.masses(factors_)); }
+
+private:
+    PUFOREST_INLINE double risk_of(const Stats& stats) const {
+        const NodeMasses masses = stats.masses(factors_);
+        return Risk::minimum(masses.w_p, masses.w_u);
+    }
+
+    PUFOREST_INLINE double reduction(const Stats& left) const {
+        return node_risk_ - risk_of(left) - risk_of(total_.rest(left));
+    }
+
+    PUFOREST_INLINE void consider_side(Code code, double threshold, const Stats& left,
+                                       MissingSide missing) {
+        const double gain = reduction(left);
+        if (!improves(left, gain)) return;
+        best_.set(feature_, code, threshold);
+        best_.missing = missing;
+        best_.reduction = gain;
+        found_ = true;
+    }
+
+    PUFOREST_RARE void consider_sides(Code code, double threshold, const Stats& left) {
+        for_each_side(left, [&](const Stats& side, MissingSide missing) {
+            consider_side(code, threshold, side, missing);
+        });
+    }
+
+    template <class SetSplit>
+    PUFOREST_RARE void consider_all_sides(std::span<const Stats> left, SetSplit& set_split) {
         placed_.clear();
         side_.clear();
         for (const Stats& some : left) {
@@ -102,34 +160,9 @@ public:
         }
         const std::size_t sides = informative_ ? 2 : 1;
         consider_best(placed_, [&](std::size_t i) {
-            best_ = split_at(i / sides);
-            best_->missing = side_[i];
+            set_split(best_, i / sides);
+            best_.missing = side_[i];
         });
-    }
-
-    // Consider the missing values against the rest, with make_split(), if they are informative or
-    // nothing else varies.
-    template <class MakeSplit>
-    void consider_missing(bool nothing_else, MakeSplit&& make_split) {
-        if (!has_missing_ || !(informative_ || nothing_else)) return;
-        direction_ = 0;
-        const double gain = reduction(present_);
-        if (!improves(present_, gain)) return;
-        best_ = make_split();
-        best_->missing = MissingSide::Right;
-        best_->reduction = gain;
-    }
-
-    double ratio_of(const Stats& stats) const { return ratio(stats.masses(factors_)); }
-
-private:
-    double risk_of(const Stats& stats) const {
-        const NodeMasses masses = stats.masses(factors_);
-        return Risk::minimum(masses.w_p, masses.w_u);
-    }
-
-    double reduction(const Stats& left) const {
-        return node_risk_ - risk_of(left) - risk_of(total_.rest(left));
     }
 
     // Call use(rows to the left, side of the missing values) for the sides to try.
@@ -159,21 +192,22 @@ private:
         }
         if (best == n) return;
         improve(best);
-        best_->reduction = reduction_[best];
+        best_.reduction = reduction_[best];
+        found_ = true;
     }
 
-    bool improves(const Stats& left, double reduction) const {
+    // `ordered`: values to the left are smaller than those to the right.
+    PUFOREST_INLINE bool improves(const Stats& left, double reduction, bool ordered = true) const {
+        if (found_ && !(reduction > best_.reduction)) return false;  // most are worse
         const std::uint32_t fewest = params_.min_samples_leaf;
         return left.rows() >= fewest && total_.rows() - left.rows() >= fewest &&
                !(reduction < params_.min_risk_reduction) &&
-               (!best_ || reduction > best_->reduction) && (!monotone_.any() || in_order(left));
+               (!monotone_.any() || in_order(left, ordered));
     }
 
-    bool in_order(const Stats& left) const {
-        const double at_left = ratio_of(left);
-        const double at_right = ratio_of(total_.rest(left));
-        return bounds_.contain(at_left) && bounds_.contain(at_right) &&
-               !(direction_ > 0 && at_left > at_right) && !(direction_ < 0 && at_left < at_right);
+    PUFOREST_RARE bool in_order(const Stats& left, bool ordered) const {
+        const int direction = ordered ? monotone_.direction(feature_) : 0;
+        return allows(bounds_, direction, ratio_of(left), ratio_of(total_.rest(left)));
     }
 
     const TrainParams& params_;
@@ -182,11 +216,12 @@ private:
     Stats total_;
     Bounds bounds_;
     double node_risk_ = 0;
-    std::optional<Split> best_;
+    Split best_;
+    bool found_ = false;  // whether there is a best split
     std::vector<double> reduction_;
 
     // Of the current feature.
-    int direction_ = 0;
+    FeatureId feature_ = 0;
     bool has_missing_ = false;
     bool informative_ = false;
     Stats missing_;

@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "puforest/compiler.hpp"
 #include "puforest/kernels.hpp"
 #include "puforest/memory.hpp"
 #include "puforest/parallel.hpp"
@@ -71,24 +72,29 @@ public:
     }
 
     // The largest code in [low, high] whose value is at most t. Requires value(low) <= t.
-    Code code_at_most(double t, Code low, Code high) const {
+    PUFOREST_INLINE Code code_at_most(double t, Code low, Code high) const {
         if (!values_) {
             const double steps = t - first_;
             const Code code = steps < high ? static_cast<Code>(steps) : high;
             return value(code) <= t ? code : code - 1;  // t - first_ may have been rounded up
         }
-        while (low < high) {
-            const Code middle = high - (high - low) / 2;
-            if (value(middle) <= t) {
-                low = middle;
-            } else {
-                high = middle - 1;
-            }
-        }
-        return low;
+        return single_ ? search<float>(t, low, high) : search<double>(t, low, high);
     }
 
 private:
+    // Binary search without branches to mispredict.
+    template <class Real>
+    PUFOREST_INLINE Code search(double t, Code low, Code high) const {
+        const Real* const values = reinterpret_cast<const Real*>(values_.get());
+        const Real* first = values + low;
+        for (Code n = high - low + 1; n > 1;) {
+            const Code half = n / 2;
+            first = first[half] <= t ? first + half : first;
+            n -= half;
+        }
+        return static_cast<Code>(first - values);
+    }
+
     template <class Real>
     friend class ColumnEncoder;
     template <class Table>

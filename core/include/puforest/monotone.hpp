@@ -30,6 +30,13 @@ struct Bounds {
     bool contain(double v) const { return low <= v && v <= high; }
 };
 
+// Whether children of these ratios are allowed within the bounds of their parent, if the feature
+// they are split on has this direction.
+inline bool allows(const Bounds& bounds, int direction, double at_left, double at_right) {
+    return bounds.contain(at_left) && bounds.contain(at_right) &&
+           !(direction > 0 && at_left > at_right) && !(direction < 0 && at_left < at_right);
+}
+
 class Monotone {
 public:
     Monotone(const TrainParams& params, std::size_t n_features) {

@@ -115,10 +115,10 @@ public:
 
     // Statistics of the rows with codes of at most `code`.
     template <class CodeType>
-    Stats left_of(const NodeCodes<CodeType>& here, Code code) const {
+    PUFOREST_INLINE Stats left_of(const NodeCodes<CodeType>& here, Code code) const {
         if constexpr (std::is_same_v<Stats, Counts>) {
             const KernelsOf<CodeType>& loops = loops_.template of<CodeType>();
-            const auto count = [&](std::size_t begin, std::size_t end) {
+            const auto count = [&](std::size_t begin, std::size_t end) PUFOREST_INLINE_LAMBDA {
                 const CodeType* const codes = here.codes + begin;
                 return here.mask ? loops.masked_count(codes, here.mask + begin, end - begin, code)
                                  : loops.count(codes, end - begin, code);

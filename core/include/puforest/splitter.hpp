@@ -19,6 +19,7 @@
 #include "puforest/candidates.hpp"
 #include "puforest/choose.hpp"
 #include "puforest/columns.hpp"
+#include "puforest/compiler.hpp"
 #include "puforest/masses.hpp"
 #include "puforest/monotone.hpp"
 #include "puforest/parallel.hpp"
@@ -46,11 +47,12 @@ public:
           scan_(*context.columns.loops),
           choice_(context.params, context.factors, context.monotone) {}
 
-    // Return the best split of a node, if any is allowed. `features` are those not known to be
-    // constant at the node; their order is restored. Those found constant are in `constants()`.
-    std::optional<Split> find(const Workset& set, const NodeRows& rows, const Stats& total,
-                              const Bounds& bounds, std::span<FeatureId> features,
-                              std::uint64_t key, const StopFlag& stop) {
+    // Return the best split of a node, or null if none is allowed. `features` are those not known
+    // to be constant at the node; their order is restored. Those found constant are in
+    // `constants()`.
+    const Split* find(const Workset& set, const NodeRows& rows, const Stats& total,
+                      const Bounds& bounds, std::span<FeatureId> features, std::uint64_t key,
+                      const StopFlag& stop) {
         const bool random = params_.thresholds == Thresholds::Random;
         scan_.start(set, rows, random);
         total_ = total;
@@ -71,7 +73,7 @@ public:
             }
         }
         draw_.finish();
-        return std::move(choice_.best());
+        return choice_.best();
     }
 
     std::span<const FeatureId> constants() const { return constants_; }
@@ -89,38 +91,50 @@ private:
     static bool stopped(const StopFlag& stop) { return stop.load(std::memory_order_relaxed); }
 
     // Try the candidates of a feature; false if it is constant at the node.
-    bool propose(FeatureId feature, const StopFlag& stop) {
+    PUFOREST_INLINE bool propose(FeatureId feature, const StopFlag& stop) {
         const Column& column = columns_.column[feature];
         if (column.categorical()) return propose_sets(feature, column);
         return params_.thresholds == Thresholds::Random ? propose_random(feature, column, stop)
                                                         : propose_all(feature, column);
     }
 
-    bool propose_random(FeatureId feature, const Column& column, const StopFlag& stop) {
-        return scan_.visit(feature, [&](const auto& codes) {
-            ValueRange<Stats> found{};
+    PUFOREST_INLINE bool propose_random(FeatureId feature, const Column& column,
+                                        const StopFlag& stop) {
+        return scan_.visit(feature, [&](const auto& codes) PUFOREST_INLINE_LAMBDA {
+            CodeRange range;
             if (column.has_missing()) {
-                found = scan_.value_range(codes, column.missing_code());
-                if (found.codes.low > found.codes.high) return false;
-            } else {
-                found.codes = scan_.range(codes);
-            }
-            const CodeRange range = found.codes;
-            const bool varies = range.low != range.high;
-            if (!varies && found.missing.rows() == 0) return false;
-            choice_.start_feature(feature, found.missing);
-            if (varies) {
-                const double low = column.value(range.low);
-                const double high = column.value(range.high);
-                for (std::uint32_t i = 0; i < params_.n_thresholds && !stopped(stop); ++i) {
-                    const double t = threshold_between(low, high, draw_.uniform());
-                    const Code code = column.code_at_most(t, range.low, range.high - 1);
-                    choice_.consider(feature, code, t, scan_.left_of(codes, code));
+                range = start_values(feature, column, codes);
+                if (range.low > range.high) return false;
+                if (range.low == range.high) {
+                    consider_missing(feature, column, false);
+                    return true;
                 }
+            } else {
+                range = scan_.range(codes);
+                if (range.low == range.high) return false;
+                choice_.start_feature(feature);
             }
-            consider_missing(feature, column, varies);
+            const double low = column.value(range.low);
+            const double high = column.value(range.high);
+            for (std::uint32_t i = 0; i < params_.n_thresholds && !stopped(stop); ++i) {
+                const double t = threshold_between(low, high, draw_.uniform());
+                const Code code = column.code_at_most(t, range.low, range.high - 1);
+                choice_.consider(code, t, scan_.left_of(codes, code));
+            }
+            if (column.has_missing()) consider_missing(feature, column, true);
             return true;
         });
+    }
+
+    // Start with a feature that has missing values. Returns the range of the others; low is above
+    // high if the feature is constant at the node.
+    template <class CodeType>
+    PUFOREST_RARE CodeRange start_values(FeatureId feature, const Column& column,
+                                         const NodeCodes<CodeType>& codes) {
+        const auto [range, missing] = scan_.value_range(codes, column.missing_code());
+        if (range.low == range.high && missing.rows() == 0) return {1, 0};
+        choice_.start_feature(feature, missing);
+        return range;
     }
 
     bool propose_all(FeatureId feature, const Column& column) {
@@ -133,24 +147,23 @@ private:
             cuts = {cuts.place.first(n), cuts.left.first(n)};
         }
         choice_.start_feature(feature, missing);
-        choice_.consider_all(cuts.left, [&](std::size_t i) {
+        choice_.consider_all(cuts.left, [&](Split& split, std::size_t i) {
             const auto [below, above] = cuts.place[i];
-            return Split{feature, below,
-                         threshold_between(column.value(below), column.value(above), 0.5)};
+            split.set(feature, below,
+                      threshold_between(column.value(below), column.value(above), 0.5));
         });
-        consider_missing(feature, column, !cuts.place.empty());
+        if (column.has_missing()) consider_missing(feature, column, !cuts.place.empty());
         return true;
     }
 
     // The missing values of a numeric feature against all others.
-    void consider_missing(FeatureId feature, const Column& column, bool others_vary) {
-        if (!column.has_missing()) return;
-        choice_.consider_missing(!others_vary, [&] {
-            return Split{feature, column.size() - 1, std::numeric_limits<double>::infinity()};
+    PUFOREST_RARE void consider_missing(FeatureId feature, const Column& column, bool others_vary) {
+        choice_.consider_missing(!others_vary, [&](Split& split) {
+            split.set(feature, column.size() - 1, std::numeric_limits<double>::infinity());
         });
     }
 
-    bool propose_sets(FeatureId feature, const Column& column) {
+    PUFOREST_RARE bool propose_sets(FeatureId feature, const Column& column) {
         Bins bins = scan_.bins(feature);
         if (bins.size() < 2) return false;
         Stats missing{};
@@ -166,8 +179,8 @@ private:
                 consider_ordered_sets(feature, bins);
             }
         }
-        choice_.consider_missing(bins.size() == 1, [&] {
-            return categorical_split(feature, bins, [](std::size_t) { return true; });
+        choice_.consider_missing(bins.size() == 1, [&](Split& split) {
+            set_categories(split, feature, bins, [](std::size_t) { return true; });
         });
         return true;
     }
@@ -195,9 +208,9 @@ private:
             sets_.push_back(set);
             left_.push_back(left);
         }
-        choice_.consider_all(left_, [&](std::size_t i) {
-            return categorical_split(feature, bins,
-                                     [&](std::size_t j) { return words_[j] >> sets_[i] & 1; });
+        choice_.consider_all(left_, [&](Split& split, std::size_t i) {
+            set_categories(split, feature, bins,
+                           [&](std::size_t j) { return (words_[j] >> sets_[i] & 1) != 0; });
         });
     }
 
@@ -237,16 +250,16 @@ private:
             left += order_[k].rows;
             if (k + 1 < order_.size()) left_.push_back(left);
         }
-        choice_.consider_all(left_, [&](std::size_t k) {
-            return categorical_split(feature, bins, [&](std::size_t i) {
+        choice_.consider_all(left_, [&](Split& split, std::size_t k) {
+            set_categories(split, feature, bins, [&](std::size_t i) {
                 return rank_[is_rare(bins[i]) ? bins.size() : i] <= k;
             });
         });
     }
 
     template <class GoesLeft>
-    static Split categorical_split(FeatureId feature, Bins bins, GoesLeft&& goes_left) {
-        Split split{feature, 0, 0};
+    static void set_categories(Split& split, FeatureId feature, Bins bins, GoesLeft&& goes_left) {
+        split.set(feature, 0, 0);
         split.categories.reserve(bins.size());
         for (const bool side : {true, false}) {
             for (std::size_t i = 0; i < bins.size(); ++i) {
@@ -254,7 +267,6 @@ private:
             }
             if (side) split.n_left = split.categories.size();
         }
-        return split;
     }
 
     const Columns& columns_;

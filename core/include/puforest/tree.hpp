@@ -61,7 +61,7 @@ struct PackedTree {
                 tree.threshold[i] = split.threshold;
             }
         }
-        tree.categories = by_node(tree.n_categories);
+        if (!categories.empty()) tree.categories = by_node(tree.n_categories);
         return tree;
     }
 
