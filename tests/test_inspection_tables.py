@@ -13,7 +13,8 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from puforest import PUExtraTreesClassifier
 from puforest._encoded import EncodedTable
 from puforest._named_table import NamedTable
-from puforest._table_columns import column_of, sliceable, take_cells, take_columns, with_column
+from puforest._rows import sliceable
+from puforest._table_columns import column_of, take_cells, take_columns, with_column
 from puforest.calibration import PUCalibratedClassifier
 from puforest.inspection import (
     feature_selection_curve,
