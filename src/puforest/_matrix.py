@@ -41,7 +41,7 @@ def opened(X: check.MatrixLike, estimator: str = "") -> NDArray[Any] | sp.csr_ar
         if sparse is None and not (columns.plain.all() and columns.shape[1]):
             return columns
         X, names = X if sparse is None else sparse, columns.names
-    elif not sp.issparse(X):
+    else:
         X = as_array(X)
         if X.dtype.kind not in "biufc":
             return ArrayColumns(checked(X, estimator, dtype=None, ensure_all_finite=False))
@@ -104,6 +104,7 @@ def as_array(X: check.MatrixLike) -> Any:
 
     Masked entries are missing values. Sparse matrices are returned as they are.
     """
+    X = X.values if isinstance(X, NamedTable) else X
     if sp.issparse(X):
         return X
     if type(X).__name__ == "LazyFrame":
