@@ -243,6 +243,10 @@ REFUSED = {
         frame(pd.Categorical(pd.to_datetime(["2020-01-01"]))),
         r"X\['a'\] has categories of type Timestamp.*rename_categories",
     ),
+    "inexact categories": (
+        frame(pd.Categorical([2**60, 2**60 + 1])),
+        r"X\['a'\] has the category 1152921504606846976, but only numbers below 2\*\*53",
+    ),
     "infinity": (frame([1, float("inf")], object), r"X contains infinity .* in X\['a'\]"),
     "huge": (frame([10**400, 1], object), r"X\['a'\] has a number outside the range of floats"),
     "arrays of bytes": (np.array([[b"x"]]), r"X\[:, 0\] has bytes"),

@@ -11,10 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest._columns import Column, as_categories, tidy_number
-from puforest._kinds import BOOLEAN, DATETIME, DURATION, MAX_CATEGORIES, ColumnKind, Label
+from puforest._kinds import (
+    BOOLEAN,
+    DATETIME,
+    DURATION,
+    MAX_CATEGORIES,
+    ColumnKind,
+    Label,
+    label_family,
+)
 from puforest._text import reads_as_number
 
 Numbers = NDArray[Any]
+
+# Smaller integers are exact as floats, to which some libraries convert columns with gaps.
+MAX_EXACT = 2**53
 
 # Columns with fewer values are not taken for identifiers.
 MIN_IDENTIFIERS = 20
@@ -122,7 +133,7 @@ def _training_categories(column: Column, place: str, *, requested: bool) -> Trai
             "column if it identifies rows, or replace the categories, for example by their "
             "frequency or by a hash with fewer values"
         )
-    _refuse_mixed_labels(list(labels.values()), place)
+    _refuse_labels(list(labels.values()), place)
     if any(isinstance(label, bool) for label in labels.values()):
         return TrainingColumn(BOOLEAN, _by_code(column, labels))
     codes = sorted(labels, key=labels.__getitem__)
@@ -187,8 +198,8 @@ def _numbers_of_labels(column: Column, place: str) -> Numbers:
     return _by_code(column, labels, np.float64)
 
 
-def _refuse_mixed_labels(labels: list[Any], place: str) -> None:
-    """Refuse labels that are not all strings, all numbers or all booleans."""
+def _refuse_labels(labels: list[Any], place: str) -> None:
+    """Refuse labels that are not all strings, all numbers or all booleans, and inexact numbers."""
     first = labels[0] if labels else ""
     for label in labels:
         if not isinstance(label, Label):
@@ -198,15 +209,16 @@ def _refuse_mixed_labels(labels: list[Any], place: str) -> None:
             )
         if isinstance(label, float) and not math.isfinite(label):
             raise ValueError(f"{place} has the category {label!r}: X contains infinity")
-        if _family(label) is not _family(first):
+        if not isinstance(label, str) and abs(label) >= MAX_EXACT:
+            raise ValueError(
+                f"{place} has the category {label!r}, but only numbers below 2**53 are told apart "
+                "in all types of columns: convert the categories to strings"
+            )
+        if label_family(label) is not label_family(first):
             raise TypeError(
                 f"{place} mixes categories of several types, such as {first!r:.40} and "
                 f"{label!r:.40}: convert them to strings"
             )
-
-
-def _family(label: Label) -> type:
-    return type(label) if isinstance(label, str | bool) else float
 
 
 def _doubt(column: Column, kind: ColumnKind) -> str:

@@ -18,6 +18,11 @@ KINDS = ("category", "boolean", "datetime", "duration")
 MAX_CATEGORIES = 65_535
 
 
+def label_family(label: Label) -> type:
+    """Return the type of a label; all numbers count as floats."""
+    return type(label) if isinstance(label, str | bool) else float
+
+
 @dataclass(frozen=True)
 class ColumnKind:
     """Kind of a column whose values are not plain numbers.

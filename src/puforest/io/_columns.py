@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puforest._kinds import BOOLEAN, DATETIME, DURATION, KINDS, MAX_CATEGORIES, ColumnKind, Label
+from puforest._kinds import (
+    BOOLEAN,
+    DATETIME,
+    DURATION,
+    KINDS,
+    MAX_CATEGORIES,
+    ColumnKind,
+    Label,
+    label_family,
+)
 from puforest._schema import FeatureSchema
 from puforest.io._container import parse
 from puforest.io._fields import Fields, ensure, short_repr
@@ -90,7 +99,7 @@ def _check_labels(labels: list[Any], feature: int) -> None:
     for label in labels:
         if not isinstance(label, Label) or not _is_finite(label):
             raise ValueError(f"column {feature} has the category {short_repr(label)}")
-        families.add(type(label) if isinstance(label, str | bool) else float)
+        families.add(label_family(label))
     ensure(len(families) <= 1, f"column {feature} has categories of several types")
     ascending = all(a < b for a, b in pairwise(labels))
     ensure(ascending, f"categories of column {feature} are not in ascending order")
