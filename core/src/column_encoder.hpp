@@ -92,12 +92,10 @@ public:
         const double most = std::min<double>(65535, values.size());
         if (found.whole_within(255 - found.missing)) {
             encode_whole<std::uint8_t>(values, found, column);
+        } else if (found.whole_within(most - found.missing) && exceeds_a_byte(values, found)) {
+            encode_whole<std::uint16_t>(values, found, column);
         } else if (!encode_few(values, column)) {
-            if (found.whole_within(most - found.missing)) {
-                encode_whole<std::uint16_t>(values, found, column);
-            } else {
-                encode_many(values, column);
-            }
+            encode_many(values, column);
         }
         return column;
     }
@@ -114,6 +112,24 @@ private:
             return whole && std::abs(double{low}) < 1e9 && double{high} - double{low} <= distance;
         }
     };
+
+    // Whether integers within a small range, and the code of missing values, need two bytes. Faster
+    // than the failure of encode_few, which all columns of bytes with 256 values and gaps would
+    // cause.
+    static bool exceeds_a_byte(std::span<const Real> values, const Survey& found) {
+        const auto first = static_cast<std::int32_t>(found.low);
+        std::vector<std::uint8_t> seen(static_cast<std::size_t>(found.high - found.low) + 1);
+        std::size_t n_distinct = found.missing;
+        for (const Real x : values) {
+            if (x != x) continue;
+            std::uint8_t& known =
+                seen[static_cast<std::size_t>(static_cast<std::int32_t>(x) - first)];
+            n_distinct += known == 0;
+            known = 1;
+            if (n_distinct > 256) return true;
+        }
+        return false;
+    }
 
     // Integers within a small range: a table from number to rank.
     template <class CodeType>

@@ -68,9 +68,8 @@ public:
         set_ = &set;
         rows_ = rows;
         // Rows without duplicates can be counted directly in the column.
-        masked_ = std::is_same_v<Stats, Counts> && few_thresholds && set.distinct() &&
-                  set.extent() <= kPositionsPerRow * rows.size();
-        if (masked_) make_mask();
+        maskable_ = std::is_same_v<Stats, Counts> && few_thresholds && set.distinct();
+        has_mask_ = false;
     }
 
     // Prefetch the codes of a feature that will be read soon.
@@ -163,6 +162,7 @@ public:
 
 private:
     void make_mask() {
+        has_mask_ = true;
         mask_.assign(set_->extent(), 0);
         for (const Row row : rows_.labeled) mask_[row] = 255;
         for (const Row row : rows_.unlabeled) mask_[row] = 255;
@@ -170,8 +170,11 @@ private:
 
     template <class CodeType>
     PUFOREST_INLINE NodeCodes<CodeType> fetch(const CodeType* column) {
-        if (masked_) return {column, mask_.data(), set_->unlabeled_begin(), set_->extent()};
-        return gather(column);
+        if (!maskable_ || set_->extent() * sizeof(CodeType) > kBytesPerRow * rows_.size()) {
+            return gather(column);
+        }
+        if (!has_mask_) make_mask();
+        return {column, mask_.data(), set_->unlabeled_begin(), set_->extent()};
     }
 
     template <class CodeType>
@@ -315,8 +318,8 @@ private:
     }
 
     // Reading a whole column with a mask is faster than gathering the rows of the node up to this
-    // many positions per row.
-    static constexpr std::size_t kPositionsPerRow = 16;
+    // many bytes of codes per row.
+    static constexpr std::size_t kBytesPerRow = 16;
 
     // Bins are faster than sorting up to this many bins per row and, for counts, where empty bins
     // cost nothing, up to this many in total.
@@ -329,7 +332,8 @@ private:
     const Kernels& loops_;
     const Workset* set_ = nullptr;
     NodeRows rows_;
-    bool masked_ = false;
+    bool maskable_ = false;
+    bool has_mask_ = false;
     std::vector<std::uint8_t> mask_;
     std::vector<std::byte> buffer_;
     std::vector<Stats> bins_;           // all empty between searches
