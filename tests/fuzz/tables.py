@@ -1,6 +1,6 @@
 """Tables: what fit reads of a file, predict must read alike, and what is refused must be named."""
 
-from __future__ import annotations
+from __future__ import warnings
 
 from itertools import islice
 from pathlib import Path
@@ -45,7 +45,9 @@ def judge(path, options, rng):
         except RefusedError:
             return "refused"
         return "refused by fit"
-    schema, encoded = FeatureSchema.of_table(fitted.features.X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of doubtful columns, such as identifiers
+        schema, encoded = FeatureSchema.of_table(fitted.features.X)
     try:
         X, labels = refusing(path, lambda: predict_reads(path, text, label, schema, n_rows))
     except RefusedError as error:
