@@ -125,7 +125,7 @@ def test_parameters_invalid_after_the_fit_are_named(name, value):
 # Data
 
 BAD_X = {
-    "inf": (with_cell(INF), "X contains infinity"),
+    "inf": (with_cell(INF), r"X contains infinity .* in X\[:, 1\]"),
     "-inf": (with_cell(-INF), "X contains infinity"),
     "float32 inf": (with_cell(INF).astype(np.float32), "X contains infinity"),
     "beyond any float": ([[HUGE, 0, 0], *X[1:].tolist()], None),
@@ -138,12 +138,16 @@ BAD_X = {
     "mixed": (with_cell("red", X.astype(object)), r"X\[:, 1\] mixes types: .* but 'red' is text"),
     "nested": (with_cell({}, X.astype(object)), r"X\[:, 1\] has cells of type dict, such as \{\}"),
     "objects": (np.full(X.shape, object()), r"X\[:, 0\] has cells of type object"),
-    "ragged": ([[1, 2, 3], [4, 5]] * 20, None),
+    "ragged": ([[1, 2, 3], [4, 5]] * 20, r"X\[0\] has 3 cells, but X\[1\] has 2"),
+    "list of text": (["red"] * 40, "2D array, got 1D array"),
+    "series": (pd.Series(X[:, 0]), r"2D array, got 1D array instead \(Series\)"),
+    "lazy": (pl.LazyFrame({"a": X[:, 0]}), r"LazyFrame: pass X.collect\(\)"),
     "complex": (X * 1j, "Complex"),
-    "sparse inf": (sp.csr_array(with_cell(INF)), "X contains infinity"),
+    "sparse inf": (sp.csr_array(with_cell(INF)), r"X contains infinity .* in X\[:, 1\]"),
     "sparse complex": (sp.csr_array(X * 1j), "Complex"),
-    "dict": ({"a": [1, 2]}, None),
-    "nothing": (None, None),
+    "dict": ({"a": [1, 2]}, "got dict"),
+    "list of dicts": ([{"a": 1}] * 40, r"list of dicts: pass pandas.DataFrame\(X\)"),
+    "nothing": (None, "got NoneType"),
 }
 
 

@@ -1,6 +1,8 @@
 """Baselines: predictions, priors, scenarios and errors."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -128,6 +130,25 @@ def test_missing_values_depend_on_the_estimator():
 
 
 # Naive
+
+
+@pytest.mark.parametrize("as_given", [pd.DataFrame, pl.DataFrame, pd.DataFrame.to_numpy])
+def test_text_that_the_estimator_cannot_read_is_named(as_given):
+    frame = pd.DataFrame({"a": np.arange(20.0), "b": ["x", "y"] * 10})
+    y = np.arange(20) % 2
+    message = r"X\[('b'|:, 1)\] has text or categories, which {} cannot read: encode"
+    tree, logistic = DecisionTreeClassifier(), LogisticRegression()
+    for model, name in (
+        (PUBaggingClassifier(), "DecisionTreeClassifier"),
+        (NaivePUClassifier(logistic, prior=0.5), "LogisticRegression"),
+        (ElkanNotoClassifier(logistic), "LogisticRegression"),
+        (SpyTwoStepClassifier(tree), "DecisionTreeClassifier"),
+    ):
+        with pytest.raises(TypeError, match=message.format(name)):
+            model.fit(X=as_given(frame), y=y)
+    model = NaivePUClassifier(tree).fit(as_given(frame.assign(b=1.0)), y)
+    with pytest.raises(TypeError, match=message.format("DecisionTreeClassifier")):
+        model.predict(as_given(frame))
 
 
 def test_naive_predicts_few_positives_but_ranks_as_with_a_prior():

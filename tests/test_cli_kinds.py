@@ -3,6 +3,7 @@
 import datetime as dt
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
@@ -10,7 +11,7 @@ import pytest
 from scipy.sparse import issparse
 from table_files import read
 
-from puforest.cli.tables._dates import dates
+from puforest.cli.tables._times import dates, durations
 
 N = 60
 WORDS = [("Bern", "Basel", "Chur")[i % 3] for i in range(N)]
@@ -328,3 +329,39 @@ def test_dates(text, expected):
     assert dates(pa.array([text, None]))[0].as_py() == expected
     # The same beside a text that is no date.
     assert dates(pa.array(["2024-02-31", text]))[1].as_py() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("17:30", dt.timedelta(hours=17, minutes=30)),
+        ("0:00:01.5", dt.timedelta(seconds=1.5)),
+        ("-0:30", dt.timedelta(minutes=-30)),
+        ("100:00:00", dt.timedelta(hours=100)),
+        ("5 days", dt.timedelta(5)),
+        *((str(pd.Timedelta(t)), t) for t in (dt.timedelta(2, 10.25), dt.timedelta(-3, 59))),
+        *((str(t), t) for t in (dt.timedelta(1), dt.timedelta(2, 10.25), dt.timedelta(-3, 59))),
+        ("17:60", None),
+        ("1:2", None),
+        ("5", None),
+        ("days", None),
+        ("2024-12-31 17:30", None),
+        ("", None),
+    ],
+)
+def test_durations(text, expected):
+    assert durations(pa.array([text, None])).to_pylist() == [expected, None]
+
+
+def test_durations_in_text_files(tmp_path):
+    path = tmp_path / "table.csv"
+    cells = ["0 days 12:00:00", "?", " 1 days 00:00:00 "]
+    path.write_text("y,t\n" + "".join(f"{i % 2},{cells[i % 3]}\n" for i in range(60)))
+    features = read(path, "y").features
+    assert features.kinds == {"t": "duration"}
+    assert features.missing == {"t": 20}
+    assert features.X["t"].to_pylist()[:3] == [dt.timedelta(0.5), None, dt.timedelta(1)]
+    path.write_text(path.read_text() + "1,soon\n")
+    message = "line 62: the column t holds 'soon', but 40 of its 41 values are durations"
+    with pytest.raises(ValueError, match=message):
+        read(path, "y")

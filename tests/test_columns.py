@@ -229,8 +229,8 @@ REFUSED = {
     "lists": (frame([[1], [2]], object), r"X\['a'\] has cells of type list, such as \[1\]"),
     "dicts": (frame([{"a": 1}], object), r"cells of type dict, such as \{'a': 1\}"),
     "bytes": (frame([b"x"], object), r"X\['a'\] has bytes, such as b'x': decode"),
-    "complex": (frame([1j], object), r"X\['a'\] has complex numbers, such as 1j"),
-    "complex dtype": (frame([1j]), r"X\['a'\]: Complex data not supported"),
+    "complex": (frame([1j], object), r"X\['a'\] has complex numbers: Complex data"),
+    "complex dtype": (frame([1j]), r"X\['a'\] has complex numbers: Complex data not supported"),
     "intervals": (
         frame(pd.IntervalIndex.from_breaks([0, 1, 2])),
         r"X\['a'\] has cells of type int",

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from messy_table import messy_table
+from messy_tables import messy_table
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression

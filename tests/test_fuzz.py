@@ -268,15 +268,19 @@ def test_random_data_to_predict_works_or_raises(cls, X):
 # Models whose arrays were tampered with
 
 
+CORRUPTED = ("offset", "categories", "feature", "threshold", "missing_left", "n_categories", "left")
+
+
 @given(data=st.data())
 @fuzz(200)
 def test_corrupted_models_predict_or_raise(data):
-    forest = PUExtraTreesClassifier(0.5, n_estimators=3, random_state=0).fit(GOOD_X, GOOD_Y)._forest
+    model = PUExtraTreesClassifier(0.5, n_estimators=3, categorical_features=[1], random_state=0)
+    forest = model.fit(GOOD_X, GOOD_Y)._forest
     arrays = {name: array.copy() for name, array in forest._arrays().items()}
     arrays["value"] = forest.w_p.copy()
     n_features = data.draw(st.just(2) | st.integers(-1, 9))
     for _ in range(data.draw(st.integers(1, 3))):
-        name = data.draw(st.sampled_from(["offset", "feature", "threshold", "left", "value"]))
+        name = data.draw(st.sampled_from([*CORRUPTED, "value"]))
         array = arrays[name]
         how = data.draw(st.sampled_from(["cell", "cell", "cut", "repeat", "shuffle"]))
         if how == "cell" and array.size:
@@ -297,7 +301,13 @@ def test_corrupted_models_predict_or_raise(data):
     )
     with np.errstate(over="ignore"):
         predictor = attempt(
-            lambda: pack(arrays["offset"], _core.NodeArrays(arrays), arrays["value"], n_features)
+            lambda: pack(
+                arrays["offset"],
+                arrays["categories"],
+                _core.NodeArrays(arrays),
+                arrays["value"],
+                n_features,
+            )
         )
     if predictor is None:
         return

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from messy_table import COLORS, LIBRARIES, ONE, in_library, messy_table
+from messy_tables import COLORS, FORMS, LIBRARIES, ONE, messy_table
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
@@ -13,7 +13,8 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from puforest import PUExtraTreesClassifier
 from puforest._encoded import EncodedTable
 from puforest._named_table import NamedTable
-from puforest._table_columns import column_of, sliceable, take_cells, take_columns, with_column
+from puforest._rows import sliceable
+from puforest._table_columns import column_of, take_cells, take_columns, with_column
 from puforest.calibration import PUCalibratedClassifier
 from puforest.inspection import (
     feature_selection_curve,
@@ -87,7 +88,7 @@ def test_missing_numbers_booleans_dates_and_durations(fitted):
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_tables_of_any_library(fitted, library):
     model, table = fitted
-    other = in_library(table, library)
+    other = FORMS[library](table)
     for feature in ("color", "age", ("city", "since")):
         expected = partial_dependence(model, table, feature, grid_resolution=4, kind="both")
         found = partial_dependence(model, other, feature, grid_resolution=4, kind="both")
@@ -99,7 +100,7 @@ def test_tables_of_any_library(fitted, library):
 def test_a_pipeline_gets_tables_of_the_same_type(library):
     table, labeled = messy_table()
     table = table[["age", "color", "city", "member", "since"]]
-    X = in_library(table, library)
+    X = FORMS[library](table)
     seen = []
 
     def note(X):
@@ -159,17 +160,17 @@ def test_invalid_percentiles(fitted, percentiles):
 def test_permutation_importance(fitted, library):
     model, table = fitted
     labeled = messy_table()[1]
-    found = permutation_importance(model, in_library(table, library), labeled, **QUICK)
+    found = permutation_importance(model, FORMS[library](table), labeled, **QUICK)
     assert found.feature_names == list(table.columns)
     assert found.sorted(1)[0][0] == "color"
 
     # A scorer of the user gets the table with the permuted column.
     def blue(model, X, y):
-        assert type(X) is type(in_library(table, library))
+        assert type(X) is type(FORMS[library](table))
         return float(np.mean([color == "blue" for color in np.asarray(column_of(X, 1))]))
 
     kept = permutation_importance(
-        model, in_library(table, library), labeled, scoring=blue, n_repeats=2, random_state=0
+        model, FORMS[library](table), labeled, scoring=blue, n_repeats=2, random_state=0
     )
     assert_array_equal(kept.values, 0)
 
@@ -180,7 +181,7 @@ def test_permutation_importance(fitted, library):
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_selection(library):
     table, labeled = messy_table()
-    X = in_library(table, library)
+    X = FORMS[library](table)
     model = PUExtraTreesClassifier(0.4, scenario=ONE, n_estimators=5)
     curve = feature_selection_curve(model, X, labeled, steps=[1, 6], cv=2, random_state=0)
     assert curve.feature_names == list(table.columns)
@@ -234,7 +235,7 @@ def test_columns_of_any_table():
         NamedTable(numbers, ["a", "b", "c"]),
         pd.DataFrame(numbers, index=[1, 1, 2, 2]),
     ]
-    tables += [in_library(pd.DataFrame(numbers, columns=list("abc")), name) for name in LIBRARIES]
+    tables += [FORMS[name](pd.DataFrame(numbers, columns=list("abc"))) for name in LIBRARIES]
     for table in tables:
         changed = with_column(table, 1, take_cells(column_of(table, 1), rows))
         assert_array_equal(column_of(changed, 1), numbers[rows, 1])

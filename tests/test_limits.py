@@ -204,7 +204,8 @@ def chain_predictor(depth, n_trees):
     nodes["feature"] = np.tile(np.where(inner, 0, -1).astype(np.int32), n_trees)
     nodes["left"] = np.tile(np.where(inner, node + 1, -1).astype(np.int32), n_trees)
     value = np.tile((node == 2 * depth).astype(float), n_trees)
-    return _core.Predictor64(np.arange(n_trees + 1) * len(node), _core.NodeArrays(nodes), value, 1)
+    offset, categories = np.arange(n_trees + 1) * len(node), np.empty(0, dtype=np.uint16)
+    return _core.Predictor64(offset, categories, _core.NodeArrays(nodes), value, 1)
 
 
 def interrupted_prediction(depth, n_trees, n_rows):

@@ -77,7 +77,7 @@ def test_masked_entries_of_predictions():
 
 
 def test_missing_values_where_numbers_are_needed():
-    with pytest.raises(ValueError, match="X contains NaN"):
+    with pytest.raises(ValueError, match=r"X\[:, 0\] has missing values \(NaN\)"):
         linear_propensity(masked(X), [1, 1, 1])
     with pytest.raises(ValueError, match="X contains NaN"):
         NaivePUClassifier(LogisticRegression()).fit(masked(X), Y)

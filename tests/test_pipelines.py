@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 import skops.io
-from messy_table import ONE, messy_table
+from messy_tables import ONE, messy_table
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import make_column_transformer

@@ -3,7 +3,7 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
-from messy_table import COLORS, messy_table
+from messy_tables import COLORS, messy_table
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline

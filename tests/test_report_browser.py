@@ -8,7 +8,7 @@ import shutil
 
 import numpy as np
 import pytest
-from messy_table import ONE, messy_table
+from messy_tables import ONE, messy_table
 from two_clouds import draw, forest
 
 from puforest.metrics import pu_f1_score, pu_interval, pu_precision_score, pu_recall_score

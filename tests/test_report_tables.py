@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from messy_table import COLORS, LIBRARIES, ONE, in_library, messy_table
+from messy_tables import COLORS, FORMS, LIBRARIES, ONE, messy_table
 from numpy.testing import assert_allclose
 from two_clouds import draw, forest
 
@@ -135,7 +135,7 @@ def test_dependence(fitted, written):
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_tables_of_any_library_are_cross_fitted(fitted, written, library):
     model, table, labeled = fitted
-    found = written(model, in_library(table, library), labeled, cv=2)
+    found = written(model, FORMS[library](table), labeled, cv=2)
     expected = written(model, table, labeled, cv=2)
     for name in ("quality", "columns", "dependence", "sensitivity"):
         assert found[name] == expected[name]

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from puforest._encoded import EncodedTable
 from puforest._named_table import NamedTable
-from puforest._rows import array_of_rows, take_rows
+from puforest._rows import sliceable, take_rows
 from puforest._schema import FeatureSchema
 
 FRAME, _, _ = messy_frame(20)
@@ -36,10 +36,11 @@ def test_rows_of_arrays():
 
 
 def test_cells_of_lists_keep_their_types():
-    mixed = array_of_rows([["a", 1.5, True], ["b", None, False]])
+    mixed = sliceable([["a", 1.5, True], ["b", None, False]])
     assert [type(cell) for cell in mixed[0]] == [str, float, bool]
-    assert array_of_rows([[1, 2.5], [3, 4]]).dtype == np.float64
-    assert array_of_rows([[True, False]]).dtype == object
-    assert array_of_rows([[True, 2.5]]).dtype == object
-    ragged = [[1, 2], [3]]
-    assert array_of_rows(ragged) is ragged
+    assert sliceable([[1, 2.5], [3, 4]]).dtype == np.float64
+    assert sliceable([[True, False]]).dtype == object
+    assert sliceable([[True, 2.5]]).dtype == object
+    assert sliceable([[1, 2], [3]]).tolist() == [[1, 2], [3]]
+    assert take_rows([1, "a", None], np.array([0, 1])).tolist() == [1, "a"]
+    assert take_rows(["a", "b"], np.array([0])).dtype.kind == "U"

@@ -226,7 +226,7 @@ def test_number_matrix():
     assert number_matrix(numbers, "Net").shape == (3, 4)
     with pytest.raises(TypeError, match=r"X\['text'\] has text or categories, which Net cannot"):
         number_matrix(FRAME, "Net")
-    with pytest.raises(ValueError, match="X contains NaN"):
+    with pytest.raises(ValueError, match=r"X\['number'\] has missing values \(NaN\), which Net"):
         number_matrix(FRAME[["number"]], "Net")
 
 

@@ -28,7 +28,7 @@ from puforest.baselines import (
 from puforest.calibration import PUCalibratedClassifier
 from puforest.datasets import make_pu
 from puforest.diagnostics import scar_test
-from puforest.model_selection import PUStratifiedKFold, pu_train_test_split
+from puforest.model_selection import PUStratifiedKFold, cross_val_score, pu_train_test_split
 from puforest.prior import estimate_prior
 
 FRAME, LABELED, Y = messy_frame()
@@ -222,6 +222,14 @@ def test_splits_keep_the_type_and_duplicates_together(form):
     part = pu_train_test_split(table, labeled, random_state=0)[0]
     assert isinstance(part, np.ndarray) if form == "list" else type(part) is type(table)
     assert part.shape[0] == 300
+
+
+def test_cross_validation_of_record_batches():
+    scores = [
+        cross_val_score(forest(), FORMS[form](FRAME), LABELED, cv=2, scoring="pu_recall")
+        for form in ("pandas", "arrow batch")
+    ]
+    assert_array_equal(*scores)
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,9 @@ class Condition:
     feature : str
         Name of the feature.
     left, right : str
-        Conditions to go left and right. They mention missing values where these do not follow
-        the rule for nodes that no missing value reached in training: to the child with the larger
-        mass W_u, or left if both are equal. Rows that are not in a list of categories include
-        missing values and categories that did not occur in training.
+        Conditions to go left and right. They mention missing values that do not go to the child
+        with the larger mass W_u, or left if both are equal. Rows that are not in a list of
+        categories include missing values and categories that did not occur in training.
     missing_left : bool
         Whether missing values go left.
     mentions_missing : bool
@@ -79,18 +78,12 @@ def condition(
     if threshold == np.inf and not missing_left:
         return Condition(name, f"{name} is not missing", f"{name} is missing", missing_left)
     left, right = _of_threshold(name, schema.kind(feature), threshold, digits)
-    mentions_missing = missing_left != _larger_is_left(forest, node)
+    mentions_missing = missing_left != bool(forest.larger_is_left[node])
     if mentions_missing and missing_left:
         left = f"{left} or missing"
     elif mentions_missing:
         right = f"{right} or missing"
     return Condition(name, left, right, missing_left, mentions_missing)
-
-
-def _larger_is_left(forest: Forest, node: int) -> bool:
-    tree = np.searchsorted(forest.offset, node, side="right") - 1
-    left = forest.offset[tree] + forest.left[node]
-    return bool(forest.w_u[left] >= forest.w_u[left + 1])
 
 
 # Numbers

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from puforest import _validation as check
 from puforest._columns import TableColumns
 from puforest._encoded import EncodedTable
-from puforest._matrix import opened, stacked
-from puforest._named_table import NamedTable
+from puforest._matrix import column_place, opened, stacked
 
 
 def duplicate_groups(X: check.MatrixLike) -> NDArray[np.intp]:
@@ -39,12 +38,15 @@ def _numbers(X: check.MatrixLike) -> NDArray[Any] | sp.csr_array:
     """Represent each cell by a number, such that equal cells of a column are equal numbers."""
     if isinstance(X, EncodedTable):
         return X.values
-    found = opened(X.values if isinstance(X, NamedTable) else X)
+    found = opened(X)
     if not isinstance(found, TableColumns):
         return found
-    names = found.names
-    encoded = {j: found.read(j, f"X[{names[j]!r}]").values for j in found.to_read(())}
-    return stacked(found, encoded, lambda j: f"X[{names[j]!r}]")
+
+    def place(j: int) -> str:
+        return column_place(j, found.names)
+
+    encoded = {j: found.read(j, place(j)).values for j in found.to_read(())}
+    return stacked(found, encoded, place)
 
 
 def _dense_hashes(table: NDArray[Any]) -> Iterator[int]:

@@ -97,6 +97,18 @@ class Forest(_core.NodeArrays):
         end = self.category_ends[k]
         return self.categories[end - self.n_categories[k] : end]
 
+    @cached_property
+    def larger_is_left(self) -> NDArray[np.bool_]:
+        """Whether the left child of each inner node has the larger mass W_u, or both are equal.
+
+        In training, missing values go to that child at nodes that they do not reach, or where they
+        are not informative.
+        """
+        inner, left = self._children()
+        larger = np.zeros(len(self.feature), dtype=bool)
+        larger[inner] = self.w_u[left] >= self.w_u[left + 1]
+        return larger
+
     def tree(self, t: int) -> Forest:
         """Return tree `t` as a forest of one tree, without copying its nodes."""
         part = slice(self.offset[t], self.offset[t + 1])

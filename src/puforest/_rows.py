@@ -27,22 +27,30 @@ def take_rows(X: Any, rows: NDArray[Any] | slice) -> Any:
         return X.take(np.arange(X.num_rows)[rows] if isinstance(rows, slice) else rows)
     if isinstance(X, np.ndarray | EncodedTable) or hasattr(X, "to_series"):  # polars
         return X[rows]
-    return (array_of_rows(X) if isinstance(X, list | tuple) else np.asarray(X))[rows]
+    found = sliceable(X)
+    return (found if isinstance(found, np.ndarray) else np.asarray(found))[rows]
 
 
-def array_of_rows(X: Any) -> Any:
-    """Convert lists of rows; cells keep their types unless all of them are numbers.
+def sliceable(X: Any) -> Any:
+    """Return X, or an array if it is a list of rows; cells keep their types unless all are numbers.
 
-    NumPy would turn numbers next to text into text, and booleans next to numbers into numbers; an
-    array of booleans would count as numbers.
+    NumPy would turn numbers next to text into text, and booleans next to numbers into numbers; a
+    table of booleans would count as numbers. Rows of different lengths are kept as they are.
     """
+    if not isinstance(X, list | tuple):
+        return X
     try:
         array = np.asarray(X)
-    except ValueError:  # rows of different lengths, which scikit-learn's checks explain
-        return X
-    if array.ndim != 2 or array.dtype.kind in "cMm":
+    except ValueError:
+        array = np.empty(len(X), dtype=object)
+        array[:] = X
         return array
-    is_boolean = len(X) and any(isinstance(cell, bool | np.bool_) for cell in X[0])
-    if array.dtype.kind in "iuf" and not is_boolean:
+    if array.dtype.kind in "cMm" or array.ndim > 2:
+        return array
+    cells = X if array.ndim == 1 or not len(X) else X[0]
+    is_boolean = array.ndim == 2 and any(isinstance(cell, bool | np.bool_) for cell in cells)
+    if array.dtype.kind in "biuf" and not is_boolean:
+        return array
+    if array.ndim == 1 and all(isinstance(cell, str) for cell in cells):
         return array
     return np.array(X, dtype=object)

@@ -20,7 +20,7 @@ from puforest._columns import ArrayColumns, TableColumns, is_data_frame
 from puforest._encoded import EncodedTable
 from puforest._encoding import new_column, training_column
 from puforest._kinds import ColumnKind, Label
-from puforest._matrix import checked, is_small_and_clean, opened, stacked
+from puforest._matrix import column_place, is_small_and_clean, opened, stacked
 from puforest._named_table import NamedTable
 from puforest._warnings import warn
 
@@ -67,7 +67,7 @@ class FeatureSchema:
             }
             return cls(X.shape[1], None, kinds), X
         names = tuple(X.columns) if isinstance(X, NamedTable) else _string_names(X)
-        found = opened(X.values if isinstance(X, NamedTable) else X, estimator)
+        found = opened(X, estimator)
         schema = cls(found.shape[1], names)
         requested = requested_columns(categorical_features, names, schema.n_features)
         if isinstance(found, np.ndarray | sp.csr_array) and not requested:
@@ -161,7 +161,7 @@ class FeatureSchema:
 
     def place(self, j: int) -> str:
         """Return the name of a column in messages."""
-        return f"X[:, {j}]" if self.names is None else f"X[{self.names[j]!r}]"
+        return column_place(j, self.names)
 
     def feature_names(self) -> list[str]:
         """Return the names of all features, "x0", "x1" and so on if they have none."""
@@ -181,13 +181,24 @@ def number_matrix(X: Any, reader: str) -> NDArray[Any]:
     """
     schema, table = FeatureSchema.of_table(X, estimator=reader)
     if schema.categorical:
-        raise TypeError(
-            f"{schema.place(schema.categorical[0])} has text or categories, which {reader} cannot "
-            "read: encode the column as numbers, for example with "
-            "sklearn.preprocessing.OneHotEncoder"
+        raise unreadable_text(schema.place(schema.categorical[0]), reader)
+    if isinstance(table.values, sp.csr_array):
+        raise TypeError(f"X is sparse, which {reader} cannot read: pass X.toarray()")
+    missing = np.isnan(table.values).any(axis=0)
+    if missing.any():
+        raise ValueError(
+            f"{schema.place(int(np.argmax(missing)))} has missing values (NaN), which {reader} "
+            "cannot read: replace them, for example with sklearn.impute.SimpleImputer"
         )
-    array: NDArray[Any] = checked(table.values, reader, dtype=None, ensure_all_finite=True)
-    return array
+    return table.values
+
+
+def unreadable_text(place: str, reader: str) -> TypeError:
+    """Make the error for a column of text that an estimator cannot read."""
+    return TypeError(
+        f"{place} has text or categories, which {reader} cannot read: encode the column as "
+        "numbers, for example with sklearn.preprocessing.OneHotEncoder in a pipeline"
+    )
 
 
 def _column_names(X: Any) -> list[Any]:

@@ -14,14 +14,6 @@ from puforest._named_table import NamedTable
 Indices = NDArray[np.intp]
 
 
-def sliceable(X: Any) -> Any:
-    """Return X, or an array if it is a list of rows, whose cells keep their types."""
-    if not isinstance(X, list | tuple):
-        return X
-    array = np.asarray(X)
-    return array if array.dtype.kind in "biuf" else np.array(X, dtype=object)
-
-
 def take_columns(X: Any, columns: Indices) -> Any:
     """Return the columns with these indices, as a table of the same type."""
     if hasattr(X, "iloc"):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puforest._columns._column import Column, nested_error
+from puforest._columns._column import Column, complex_error, nested_error
 from puforest._columns._objects import read_objects, read_text
 from puforest._columns._times import days
 
@@ -26,7 +26,7 @@ def read_array(values: NDArray[Any], place: str) -> Column:
     if kind in "OTS":
         return read_objects(values.tolist(), place)
     if kind == "c":
-        raise TypeError(f"{place}: Complex data not supported")
+        raise complex_error(place)
     raise nested_error(place, str(values.dtype))
 
 

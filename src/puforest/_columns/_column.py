@@ -47,6 +47,14 @@ def nested_error(place: str, found: str) -> TypeError:
     )
 
 
+def complex_error(place: str) -> ValueError:
+    """Make the error for complex numbers."""
+    return ValueError(
+        f"{place} has complex numbers: Complex data not supported. Pass the real and the imaginary "
+        "parts as separate columns."
+    )
+
+
 def as_categories(column: Column) -> Column:
     """Turn numbers into categories; integers become labels of type int."""
     values = column.values

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest import _validation as check
-from puforest._columns._column import Column, missing_column, nested_error
+from puforest._columns._column import Column, complex_error, missing_column, nested_error
 from puforest._columns._times import days, in_utc, time_of_day
 
 WORDS = {
@@ -110,9 +110,7 @@ def _refuse_other_types(cells: list[Any], place: str) -> None:
     if isinstance(cell, bytes):
         raise TypeError(f"{place} has bytes, such as {cell[:40]!r}: decode them to strings")
     if isinstance(cell, complex | np.complexfloating):
-        raise TypeError(
-            f"{place} has complex numbers, such as {cell!r}: Complex data not supported"
-        )
+        raise complex_error(place)
     raise nested_error(place, f"{type(cell).__name__}, such as {cell!r:.40}")
 
 

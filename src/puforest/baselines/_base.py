@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_regressor
 from sklearn.utils import Tags, get_tags
@@ -13,16 +15,37 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from puforest import _validation as check
 from puforest._columns import as_table, is_data_frame
-from puforest._matrix import as_array, checked, real_dtype
-from puforest._named_table import NamedTable
+from puforest._matrix import as_array, checked, real_dtype, refuse_complex
 from puforest._sample import PUSample, pu_sample
+from puforest._schema import FeatureSchema, unreadable_text
 
 Array = NDArray[np.float64]
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 MAX_SEED = np.iinfo(np.int32).max
 
 # Bound of thresholds, so that dividing by their odds preserves every order.
 LEAST_THRESHOLD = 1e-6
+
+
+def names_text(method: Method) -> Method:
+    """Decorate a method to name the column if the wrapped classifier cannot read text."""
+
+    @wraps(method)
+    def named(self: Any, X: check.MatrixLike, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(self, X, *args, **kwargs)
+        except ValueError as error:
+            if "could not convert string to float" not in str(error):
+                raise
+            with warnings.catch_warnings(action="ignore"):  # of identifiers and the like
+                schema, _ = FeatureSchema.of_table(X)
+            if not schema.categorical:
+                raise
+            place = schema.place(schema.categorical[0])
+            raise unreadable_text(place, type(self._wrapped()).__name__) from error
+
+    return cast(Method, named)
 
 
 class PUBaseline(ClassifierMixin, BaseEstimator):
@@ -53,7 +76,7 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
 
         Tables, and arrays of other types, are left to the wrapped classifier.
         """
-        table = X.values if isinstance(X, NamedTable) else as_table(X)
+        table = as_table(X)
         if not is_data_frame(table):
             table = self._array(table)
         validate_data(self, table, reset=reset, skip_check_array=True)
@@ -61,8 +84,8 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
 
     def _array(self, X: check.MatrixLike) -> Any:
         array, tags, name = as_array(X), self._input_tags(), type(self).__name__
-        is_dense = getattr(array, "ndim", 0) == 2 and not sp.issparse(array)
-        if tags is not None and is_dense and array.dtype.kind not in "biufc":
+        refuse_complex(array)
+        if tags is not None and array.dtype.kind not in "biuf":
             return checked(array, name, dtype=None, ensure_all_finite=False)
         return checked(
             array,
@@ -85,6 +108,7 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
             self.prior_ = prior
         return X, sample, prior
 
+    @names_text
     def predict_proba(self, X: check.MatrixLike) -> Array:
         """Predict class probabilities, or the score that the method uses instead.
 

@@ -18,6 +18,7 @@ from puforest.baselines._base import (
     Array,
     PUBaseline,
     moved_to_half,
+    names_text,
     positive_scores,
     prior_threshold,
     require_method,
@@ -115,6 +116,7 @@ class PUBaggingClassifier(PUBaseline):
         self.random_state = random_state
 
     @atomic_fit
+    @names_text
     @documented
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Fit the members.

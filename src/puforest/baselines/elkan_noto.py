@@ -13,7 +13,14 @@ from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
 from puforest._rows import take_rows
 from puforest._sample import PUSample
-from puforest.baselines._base import Array, PUBaseline, label_frequency, require_method, seeded
+from puforest.baselines._base import (
+    Array,
+    PUBaseline,
+    label_frequency,
+    names_text,
+    require_method,
+    seeded,
+)
 from puforest.baselines._docs import documented
 from puforest.model_selection._split import pu_cv
 
@@ -101,6 +108,7 @@ class ElkanNotoClassifier(PUBaseline):
         self.random_state = random_state
 
     @atomic_fit
+    @names_text
     @documented
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Fit the classifier and estimate the label frequency.

@@ -14,6 +14,7 @@ from puforest.baselines._base import (
     Array,
     PUBaseline,
     moved_to_half,
+    names_text,
     positive_scores,
     prior_threshold,
     require_method,
@@ -80,6 +81,7 @@ class NaivePUClassifier(PUBaseline):
         self.random_state = random_state
 
     @atomic_fit
+    @names_text
     @documented
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Fit the classifier, and choose the threshold if there is a prior.

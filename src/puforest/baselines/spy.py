@@ -12,7 +12,14 @@ from sklearn.utils.validation import has_fit_parameter
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
 from puforest._rows import take_rows
-from puforest.baselines._base import Array, PUBaseline, positive_scores, require_method, seeded
+from puforest.baselines._base import (
+    Array,
+    PUBaseline,
+    names_text,
+    positive_scores,
+    require_method,
+    seeded,
+)
 from puforest.baselines._docs import documented
 
 __all__ = ["SpyTwoStepClassifier"]
@@ -95,6 +102,7 @@ class SpyTwoStepClassifier(PUBaseline):
         self.random_state = random_state
 
     @atomic_fit
+    @names_text
     @documented
     def fit(self, X: check.MatrixLike, y: ArrayLike) -> Self:
         """Find reliable negatives and fit the classifier.

@@ -33,7 +33,8 @@ from puforest.cli.tables._names import cut
 from puforest.cli.tables._numbers import WITH_COMMA, Numbers
 from puforest.cli.tables._pu_table import NO_ROWS, PUTable, label_column, require_matrix
 from puforest.cli.tables._source import Source, rows_at_a_time
-from puforest.cli.tables._values import KnownCategories, booleans, text_as_dates
+from puforest.cli.tables._times import text_as_times
+from puforest.cli.tables._values import KnownCategories, booleans
 
 # Kinds of columns that a feature of some kind can be read from.
 READABLE = {
@@ -41,7 +42,7 @@ READABLE = {
     BOOLEAN: {NUMBER, BOOLEAN, CATEGORY},
     CATEGORY: {NUMBER, BOOLEAN, CATEGORY},
     DATETIME: {DATETIME, CATEGORY},
-    DURATION: {DURATION},
+    DURATION: {DURATION, CATEGORY},
 }
 PLURAL = {
     NUMBER: "numbers",
@@ -50,6 +51,7 @@ PLURAL = {
     DATETIME: "dates",
     DURATION: "durations",
 }
+NOUN = {BOOLEAN: "true or false", DATETIME: "a date", DURATION: "a duration"}
 
 
 @dataclass
@@ -192,7 +194,7 @@ class ModelRows:
 
     def _refuse_cell(self, name: str, cell: str) -> None:
         source, kind = self.source, self._kind(name)
-        noun = {BOOLEAN: "true or false", DATETIME: "a date"}.get(kind, "a number")
+        noun = NOUN.get(kind, "a number")
         if source.decimal == "." and kind == NUMBER and re.match(WITH_COMMA, cell):
             way_out = DECIMAL_COMMA
         else:
@@ -250,16 +252,17 @@ class ModelRows:
             if not arrow().types.is_null(column.type):
                 self._refuse_type(name, column_type(column.type))
             if is_string(column.type):
-                column = self._dates(name, column)
+                column = self._times(name, column)
             gaps.missing[name] += column.null_count
             return column
 
         return values
 
-    def _dates(self, name: str, column: Any) -> Any:
+    def _times(self, name: str, column: Any) -> Any:
+        """Convert dates or durations in text."""
         compute = arrow("compute")
         cells = column.cast(arrow().string())
-        found = text_as_dates(cells, self.source.missing)
+        found = text_as_times(cells, self._kind(name), self.source.missing)
         is_missing = self.source.missing.among(compute.utf8_trim_whitespace(cells))
         odd = compute.and_not(compute.and_(cells.is_valid(), found.is_null()), is_missing)
         if compute.any(odd).as_py():

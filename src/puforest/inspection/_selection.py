@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_consistent_length
 from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._monotone import monotone_features
-from puforest._rows import take_rows
+from puforest._rows import sliceable, take_rows
 from puforest._schema import FeatureSchema
-from puforest._table_columns import sliceable, take_columns
+from puforest._table_columns import take_columns
 from puforest.inspection._importances import importances, scoring_name
 
 ORDERS = ("risk-reduction", "normalized")

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from puforest import _validation as check
 from puforest._encoded import EncodedTable
-from puforest._rows import take_rows
+from puforest._rows import sliceable, take_rows
 from puforest._schema import FeatureSchema
-from puforest._table_columns import column_of, sliceable, take_cells, take_columns, with_column
+from puforest._table_columns import column_of, take_cells, take_columns, with_column
 from puforest._unwrap import unwrapped
 
 Indices = NDArray[np.intp]

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from puforest import _validation as check
+from puforest._columns import as_table
 from puforest._unwrap import parameter_layers
 from puforest.metrics import get_scorer
 from puforest.model_selection._split import pu_cv
@@ -98,7 +99,7 @@ def cross_validate(
     >>> bool(result["test_score"].min() > 0.95)
     True
     """
-    scorers = _scorers(scoring)
+    X, scorers = as_table(X), _scorers(scoring)
     shared = {
         "cv": pu_cv(cv),
         "n_jobs": n_jobs,

@@ -42,17 +42,11 @@ def tree_part(model: PUClassifier, names: list[str], missing: set[int]) -> dict[
 
 
 def _features_with_missing(forest: Forest) -> set[int]:
-    """Return the features with a split whose side for missing values was learned from data."""
-    left = forest.left_children()
-    inner = np.flatnonzero(left != LEAF)
-    default = forest.w_u[left[inner]] >= forest.w_u[left[inner] + 1]
-    learned = forest.missing_left[inner].astype(bool) != default
-    is_category = forest.n_categories[inner] > 0
-    against_the_rest = np.isinf(forest.threshold[inner])
-    found: list[int] = np.unique(
-        forest.feature[inner[(learned & ~is_category) | against_the_rest]]
-    ).tolist()
-    return set(found)
+    """Return the features with a split at which missing values do not go to the larger child."""
+    unusual = forest.missing_left.astype(bool) != forest.larger_is_left
+    of_numbers = ~forest.is_leaf & (forest.n_categories == 0)
+    splits = of_numbers & (unusual | np.isinf(forest.threshold))
+    return set(np.unique(forest.feature[splits]).tolist())
 
 
 def _nodes(tree: Forest, schema: FeatureSchema, most: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from puforest import _validation as check
 from puforest._atomic_write import atomic_write, require_place
 from puforest._encoded import EncodedTable
-from puforest._table_columns import sliceable
+from puforest._rows import sliceable
 from puforest.prior import PriorEstimate
 from puforest.report._collect import collect, find_prior
 from puforest.report._page import page

@@ -10,7 +10,7 @@ from typing import Any
 from puforest._kinds import MAX_CATEGORIES
 from puforest._text import reads_as_number
 from puforest.cli.tables._arrow import arrow
-from puforest.cli.tables._kinds import BOOLEAN, CATEGORY, DATETIME, is_string
+from puforest.cli.tables._kinds import BOOLEAN, CATEGORY, DATETIME, DURATION, is_string
 from puforest.cli.tables._labels import as_text
 from puforest.cli.tables._names import LONGEST, cut, name_list
 from puforest.cli.tables._number_columns import MANY_ROWS, NumberColumns
@@ -135,8 +135,10 @@ def text_kinds(
                 kinds[name] = BOOLEAN
         elif name in categorical:
             kinds[name] = CATEGORY
-        elif words.dates == given:
+        elif words.dates.n == given:
             kinds[name] = DATETIME
+        elif words.durations.n == given:
+            kinds[name] = DURATION
         else:
             _refuse_mixed(source, name, words, n_numbers)
             kinds[name] = CATEGORY
@@ -149,7 +151,7 @@ def text_kinds(
 
 
 def _refuse_mixed(source: Source, name: str, words: Words, n_numbers: int) -> None:
-    """Raise an error if a column holds numbers or dates with a few exceptions."""
+    """Raise an error if a column holds numbers, dates or durations with a few exceptions."""
     given = n_numbers + words.others
     if source.decimal == "." and 2 * words.with_comma > words.others:
         raise ValueError(
@@ -158,8 +160,9 @@ def _refuse_mixed(source: Source, name: str, words: Words, n_numbers: int) -> No
             f"{shlex.quote(name)}"
         )
     odd, usual, n_usual = words.example, "numbers", n_numbers
-    if 2 * words.dates > given:
-        odd, usual, n_usual = words.no_date or "", "dates", words.dates
+    for times, name_of_times in ((words.dates, "dates"), (words.durations, "durations")):
+        if 2 * times.n > given:
+            odd, usual, n_usual = times.other or "", name_of_times, times.n
     if 2 * n_usual > given and odd:
         column = shlex.quote(name)
         raise ValueError(

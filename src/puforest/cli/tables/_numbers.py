@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from puforest._matrix import smallest_float
 from puforest.cli.tables._arrow import arrow
-from puforest.cli.tables._dates import dates
-from puforest.cli.tables._kinds import decoded, is_string
+from puforest.cli.tables._kinds import DATETIME, DURATION, decoded, is_string
 from puforest.cli.tables._missing import MissingMarkers
+from puforest.cli.tables._times import READERS
 
 BOOLEANS = {"true": "1", "false": "0"}
 
@@ -24,6 +24,25 @@ SAMPLE = 100
 
 NUMBER = r"^[+-]?((\d+POINT?\d*|POINT\d+)(e[+-]?\d+)?|inf|infinity|nan)$"
 WITH_COMMA = r"^\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*$"
+
+
+@dataclass(frozen=True)
+class Times:
+    """Cells of a column of text that are dates, or durations.
+
+    Attributes
+    ----------
+    n : int
+        Number of such cells.
+    other : str or None
+        The first cell that is neither such a time nor a number.
+    """
+
+    n: int = 0
+    other: str | None = None
+
+    def __add__(self, later: Times) -> Times:
+        return Times(self.n + later.n, later.other if self.other is None else self.other)
 
 
 @dataclass(frozen=True)
@@ -40,18 +59,16 @@ class Words:
         The first of the other cells.
     with_comma : int
         How many of the others would be numbers if the comma were the decimal point.
-    dates : int
-        How many of the others are dates.
-    no_date : str or None
-        The first of the others that is not a date.
+    dates, durations : Times
+        How many of the others are dates, and durations.
     """
 
     booleans: int
     others: int
     example: str
     with_comma: int
-    dates: int
-    no_date: str | None
+    dates: Times
+    durations: Times
 
     def __add__(self, later: Words) -> Words:
         return Words(
@@ -60,7 +77,7 @@ class Words:
             self.example if self.others else later.example,
             self.with_comma + later.with_comma,
             self.dates + later.dates,
-            later.no_date if self.no_date is None else self.no_date,
+            self.durations + later.durations,
         )
 
 
@@ -151,15 +168,19 @@ def _cell_by_cell(
     numbers = compute.replace_substring(compute.if_else(is_number, lower, None), decimal, ".")
     values = compute.cast(numbers, pa.float64()).take(codes)
     is_other = _mask(compute.invert(is_number))
-    is_date = _mask(dates(trimmed).is_valid()) & is_other
-    no_date = np.flatnonzero(is_other & ~is_date)
+
+    def times_of(kind: str) -> Times:
+        is_time = _mask(READERS[kind](trimmed).is_valid()) & is_other
+        rest = np.flatnonzero(is_other & ~is_time)
+        return Times(int(times[is_time].sum()), cells[int(rest[0])].as_py() if len(rest) else None)
+
     found = Words(
         booleans=int(times[is_boolean].sum()),
         others=int(times[is_other].sum()),
         example=cells[int(np.argmax(is_other))].as_py() if is_other.any() else "",
         with_comma=int(times[_mask(compute.match_substring_regex(cells, WITH_COMMA))].sum()),
-        dates=int(times[is_date].sum()),
-        no_date=cells[int(no_date[0])].as_py() if len(no_date) else None,
+        dates=times_of(DATETIME),
+        durations=times_of(DURATION),
     )
     return _floats(values), found
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from puforest._text import reads_as_number
 from puforest.cli.tables._arrow import arrow
-from puforest.cli.tables._dates import dates
-from puforest.cli.tables._kinds import CATEGORY, DATETIME, decoded, is_string
+from puforest.cli.tables._kinds import CATEGORY, decoded, is_string
 from puforest.cli.tables._labels import as_text
 from puforest.cli.tables._missing import DEFAULT_WORDS, MissingMarkers
 from puforest.cli.tables._names import cut
+from puforest.cli.tables._times import text_as_times
 
 
 class ValueColumn:
@@ -41,8 +41,8 @@ class ValueColumn:
         column = decoded(column)
         if self.kind == CATEGORY:
             column = categories(column, self._missing, trim=self._from_text)
-        elif self.kind == DATETIME and is_string(column.type):
-            column = text_as_dates(column, self._missing)
+        elif is_string(column.type):
+            column = text_as_times(column, self.kind, self._missing)
         self._parts.append(column)
 
     def values(self) -> Any:
@@ -85,14 +85,6 @@ def number_codes(numbers: Any) -> Any:
 def booleans(numbers: Any) -> Any:
     """Convert an array of the floats 0, 1 and nan to booleans."""
     return arrow().array(numbers == 1, mask=np.isnan(numbers))
-
-
-def text_as_dates(column: Any, missing: MissingMarkers) -> Any:
-    """Convert dates in text by way of the distinct cells; null for text that is no date."""
-    pa, compute = arrow(), arrow("compute")
-    coded = compute.dictionary_encode(column.cast(pa.string()))
-    words = missing.as_null(compute.utf8_trim_whitespace(coded.dictionary))
-    return dates(words).take(coded.indices)
 
 
 class Matched(NamedTuple):
