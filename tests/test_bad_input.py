@@ -131,6 +131,8 @@ BAD_X = {
     "beyond any float": ([[HUGE, 0, 0], *X[1:].tolist()], None),
     "no dimension": (np.array(3.0), "2D array"),
     "one dimension": (X[:, 0], "2D array"),
+    "one dimension, text": (X[:, 0].astype(str), "2D array"),
+    "series": (pd.Series(["red", 1]), r"2D array, .* X is a Series\. Select a row"),
     "three dimensions": (X[:, :, None], "dim 3"),
     "no features": (X[:, :0], "0 feature"),
     "no rows": (X[:0], "0 sample"),
@@ -142,7 +144,8 @@ BAD_X = {
     "complex": (X * 1j, "Complex"),
     "sparse inf": (sp.csr_array(with_cell(INF)), "X contains infinity"),
     "sparse complex": (sp.csr_array(X * 1j), "Complex"),
-    "dict": ({"a": [1, 2]}, None),
+    "dict": ({"a": [1, 2]}, "X is a dict: convert it to a table"),
+    "dicts": ([{"a": 1}, {"a": 2}], "X is a list of dicts: convert it to a table"),
     "nothing": (None, None),
 }
 

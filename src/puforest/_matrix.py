@@ -34,7 +34,7 @@ def opened(X: check.MatrixLike, estimator: str = "") -> NDArray[Any] | sp.csr_ar
         X = X if sparse is None else sparse
     elif not sp.issparse(X):
         X = as_array(X)
-        if getattr(X, "ndim", 0) == 2 and X.dtype.kind not in "biufc":
+        if isinstance(X, np.ndarray) and X.dtype.kind not in "biufc":
             return ArrayColumns(checked(X, estimator, dtype=None, ensure_all_finite=False))
     found = checked(X, estimator, dtype=real_dtype(X), accept_sparse="csr")
     return canonical(found) if sp.issparse(found) else in_steps(found)
@@ -68,6 +68,9 @@ def checked(X: Any, estimator: str, **options: Any) -> Any:
 
 def as_array(X: check.MatrixLike) -> Any:
     """Convert lists, masked arrays and other array-likes; masked entries are missing values."""
+    if isinstance(X, Mapping) or (isinstance(X, list) and X and isinstance(X[0], Mapping)):
+        what = "a dict" if isinstance(X, Mapping) else "a list of dicts"
+        raise TypeError(f"X is {what}: convert it to a table, for example with pandas.DataFrame")
     if isinstance(X, list | tuple):
         if any(isinstance(row, np.ma.MaskedArray) for row in X):
             X = np.ma.stack(X)
@@ -77,6 +80,11 @@ def as_array(X: check.MatrixLike) -> Any:
         return _filled(X)
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a polars LazyFrame: pass X.collect()")
+    if type(X).__name__ == "Series":
+        raise ValueError(
+            "Expected 2D array, got 1D array instead: X is a Series. Select a row of a data frame "
+            "with X.iloc[[0]] or X[0:1], and a column with X[['name']]"
+        )
     if not isinstance(X, np.ndarray) and hasattr(X, "__array__"):
         X = np.asarray(X)
     if isinstance(getattr(X, "dtype", None), np.dtype) and X.dtype.names:
