@@ -187,6 +187,11 @@ def test_keep_and_categorical_contradict_others(cli, folder, tmp_path):
         (("--keep", "id", "--drop", "id"), "--keep id contradicts --drop id"),
         (("--categorical", "zip", "--drop", "zip"), "--categorical zip contradicts --drop zip"),
         (("--keep", "nope"), "--keep nope: no such column"),
+        (
+            ("--drop", "ages"),
+            "which has id, age, job, zip, hours, since, union, survey, known. Did",
+        ),
+        (("--categorical", "ZIP"), "known. Did you mean zip?"),
         (("--keep", "known"), "known is the label column: it cannot be in --keep"),
         (("--categorical", "known"), "it cannot be in --categorical"),
         (("--features", "age", "--keep", "id"), "--keep id: the column is not among"),
