@@ -378,7 +378,7 @@ class Tree:
     def groups(self, node, x, present):
         """Return the categories that optimal splits keep together.
 
-        Under nnPU, those with less than one expected labeled row are one group, unless all are such.
+        Under nnPU, those with less than one expected labeled row are one group, unless all are.
         """
         n_labeled = self.labeled[node.rows].sum()
         rare = [c for c in present if np.count_nonzero(x == c) * n_labeled < len(x)]

@@ -1,7 +1,8 @@
 """Tables: what fit reads of a file, predict must read alike, and what is refused must be named."""
 
-from __future__ import warnings
+from __future__ import annotations
 
+import warnings
 from itertools import islice
 from pathlib import Path
 
