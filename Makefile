@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 .PHONY: demo test test-python test-core lint format coverage clean
 .PHONY: fuzz attack reproduce leaderboard
 .PHONY: bench bench-report bench-scale bench-track bench-prior bench-calibration bench-propensity
-.PHONY: bench-tables bench-mixed bench-sparse bench-category_order
+.PHONY: bench-tables bench-mixed bench-sparse bench-category-order
 
 demo: $(VENV)/installed
 	$(BIN)/puforest demo build/demo --force
@@ -106,8 +106,8 @@ bench-tables: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.tables --keel build/keel $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 # Measure the memory of sparse fits, and what the order of categories loses under nnPU.
-bench-sparse bench-category_order: bench-%: $(VENV)/installed-bench
-	$(BIN)/python -m benchmarks.$* $(ARGS)
+bench-sparse bench-category-order: bench-%: $(VENV)/installed-bench
+	$(BIN)/python -m benchmarks.$(subst -,_,$*) $(ARGS)
 
 # Count the instructions of fixed cases, and append them to the history; requires valgrind.
 bench-track: $(VENV)/installed-bench

@@ -378,14 +378,13 @@ class Tree:
     def groups(self, node, x, present):
         """Return the categories that optimal splits keep together.
 
-        Under nnPU, those with less than one expected labeled row are one group.
+        Under nnPU, those with less than one expected labeled row are one group, unless all are.
         """
-        if self.risk != "nnpu":
-            return [[c] for c in present]
         n_labeled = self.labeled[node.rows].sum()
         rare = [c for c in present if np.count_nonzero(x == c) * n_labeled < len(x)]
-        others = [[c] for c in present if c not in rare]
-        return others + [rare] * bool(rare)
+        if self.risk != "nnpu" or len(rare) == len(present):
+            return [[c] for c in present]
+        return [[c] for c in present if c not in rare] + [rare] * bool(rare)
 
     def reduction(self, node, split):
         goes_left = split.sides(self.X[node.rows, split.feature])

@@ -54,8 +54,8 @@ def test_unused_columns_are_listed(cli, cli_folder, tmp_path):
     assert answer["missing"] == {"town": 200}
     assert list(answer["left_out"]) == ["name", "state"]
     assert answer["warnings"][0] == (
-        "2 columns not used: name (text that differs in every row, probably an identifier); "
-        "state (constant, always CH)"
+        "2 columns not used: name (text that differs in every row, probably an identifier or free "
+        "text); state (constant, always CH)"
     )
     silent = cli(*fit, "--quiet", "--drop", "name", "--drop", "state", "--drop", "id")
     assert silent.err == ""

@@ -189,6 +189,17 @@ def test_numbers_stored_as_text_are_remarked(tmp_path):
     assert features.remarks[0].startswith("the column b holds numbers stored as text")
 
 
+def test_dates_of_other_forms_are_remarked(tmp_path):
+    path = csv(tmp_path, day=[f"{i % 28 + 1}.12.2024" for i in range(N)])
+    features = read(path, "y").features
+    assert features.kinds == {"day": "category"}
+    assert features.remarks == [
+        "the column day holds dates such as '1.12.2024', and is read as categories: write dates as "
+        "2024-12-31, or use --categorical day if they are categories"
+    ]
+    assert read(path, "y", categorical=["day"]).features.remarks == []
+
+
 # Columns to leave out
 
 
@@ -206,7 +217,7 @@ def test_columns_that_are_left_out(tmp_path):
     features = read(path, "y").features
     assert features.names == ["a", "once", "serial"]
     assert reasons(features) == {
-        "id": "text that differs in every row, probably an identifier",
+        "id": "text that differs in every row, probably an identifier or free text",
         "year": "constant, always 20240131",
         "flag": "constant, always true",
         "state": "constant, always CH",

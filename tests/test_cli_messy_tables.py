@@ -149,8 +149,8 @@ def test_all_commands_take_the_table(cli, folder, tmp_path):
 
 def test_quality_of_a_messy_table(cli, folder, tmp_path):
     fit = ("fit", folder / "people.csv", "--label", "known", "-o", tmp_path / "m.puf", "--trees", 5)
-    said = cli(*fit, "--folds", 2, "--threads", 1, "--keep", "id")
-    assert said.code == 0
+    said = cli(*fit, "--folds", 2, "--threads", 1, "--keep", "id", "--monotonic", "age=+1")
+    assert said.code == 0, said.err
     assert "every row has its own category" not in said.err
     assert "Precision" in said.out
 
@@ -187,6 +187,11 @@ def test_keep_and_categorical_contradict_others(cli, folder, tmp_path):
         (("--keep", "id", "--drop", "id"), "--keep id contradicts --drop id"),
         (("--categorical", "zip", "--drop", "zip"), "--categorical zip contradicts --drop zip"),
         (("--keep", "nope"), "--keep nope: no such column"),
+        (
+            ("--drop", "ages"),
+            "which has id, age, job, zip, hours, since, union, survey, known. Did",
+        ),
+        (("--categorical", "ZIP"), "known. Did you mean zip?"),
         (("--keep", "known"), "known is the label column: it cannot be in --keep"),
         (("--categorical", "known"), "it cannot be in --categorical"),
         (("--features", "age", "--keep", "id"), "--keep id: the column is not among"),

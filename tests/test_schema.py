@@ -209,6 +209,14 @@ def test_warnings_about_columns_that_are_hardly_categories():
         FeatureSchema.of_table(pd.DataFrame({"price": [*(rows % 9 + 0.5).astype(str), "?"]}))
     with pytest.warns(UserWarning, match=r"^X\['id'\]: \(nearly\) every row has its own category"):
         FeatureSchema.of_table(pd.DataFrame({"id": [f"id{i}" for i in rows]}))
+    days = pd.Series(pd.date_range("2020-01-01", periods=40))
+    for text in (
+        days.astype(str),
+        days.dt.strftime("%d.%m.%Y"),
+        days.dt.strftime("%m/%d/%Y %H:%M"),
+    ):
+        with pytest.warns(UserWarning, match=r"^X\['day'\]: dates as text.*pd.to_datetime"):
+            FeatureSchema.of_table(pd.DataFrame({"day": text}))
     wide = pd.DataFrame({f"c{j}": (rows % 7).astype(str) for j in range(9)})
     with pytest.warns(UserWarning, match=r"X\['c4'\] and 4 more columns: numbers as text"):
         FeatureSchema.of_table(wide)
@@ -216,6 +224,7 @@ def test_warnings_about_columns_that_are_hardly_categories():
         (wide.astype("category"), {}),
         (wide, {"categorical_features": list(wide.columns)}),
         (pd.DataFrame({"grade": ["A1", "B2", "3", "4"] * 10}), {}),
+        (pd.DataFrame({"version": ["1.2.3", "1.2.4", "10.2.20"] * 10}), {}),
         (pd.DataFrame({"few": [f"id{i}" for i in range(10)]}), {}),
     ):
         FeatureSchema.of_table(quiet[0], **quiet[1])

@@ -125,38 +125,32 @@ TEST(memory_any_allocation_of_a_fit_may_fail) {
     }
 }
 
-// The same with missing values, categories and constraints, dense and sparse.
+// The same with missing values and categories: a sparse matrix, and weights with constraints.
 TEST(memory_any_allocation_of_a_fit_to_a_table_may_fail) {
     const Table table = random_table(5, {150, 900, 6, 40});
     const Sparse<double> sparse(table.matrix());
     const std::vector<double> ones(table.order.size(), 1.0);
-    for (const std::uint32_t n_threads : {1u, 2u}) {
-        for (const Thresholds thresholds : {Thresholds::Random, Thresholds::Optimal}) {
-            for (const bool weighted : {false, true}) {
-                TrainParams params = table_params(table);
-                params.thresholds = thresholds;
-                params.n_trees = 2;
-                params.n_threads = n_threads;
-                params.max_depth = 4;
-                params.max_features = 4;
-                if (weighted) params.increasing_features = {0, 4};
-                if (weighted == (thresholds == Thresholds::Random)) params.max_leaf_nodes = 20;
-                const RowWeights weights =
-                    weighted ? RowWeights{ones.data(), ones.data()} : RowWeights{};
-                const auto fit_table = [&] {
-                    return n_threads == 1 ? train(sparse.matrix(), table.order, table.n_labeled,
-                                                  weights, params, Poll{})
-                                          : fit(table, params, weights);
-                };
-                const auto expected = fit_table();
-                CHECK(!expected[0].categories.empty());
-                const std::size_t tried =
-                    fail_each_allocation([&] { CHECK(same(fit_table(), expected)); });
-                CHECK(tried > 50);
-                CHECK(same(fit_table(), expected));
-            }
-        }
-    }
+    const auto check = [&](const TrainParams& params, auto&& fit_table) {
+        const auto expected = fit_table(params);
+        CHECK(!expected[0].categories.empty());
+        const std::size_t tried =
+            fail_each_allocation([&] { CHECK(same(fit_table(params), expected)); });
+        CHECK(tried > 50);
+        CHECK(same(fit_table(params), expected));
+    };
+    TrainParams params = table_params(table);
+    params.n_trees = 2;
+    params.max_features = 4;
+    params.max_depth = 4;
+    check(params, [&](const TrainParams& some) {
+        return train(sparse.matrix(), table.order, table.n_labeled, {}, some, Poll{});
+    });
+    params.thresholds = Thresholds::Optimal;
+    params.max_leaf_nodes = 20;
+    params.increasing_features = {0, 4};
+    params.n_threads = 2;
+    check(params,
+          [&](const TrainParams& some) { return fit(table, some, {ones.data(), ones.data()}); });
 }
 
 TEST(memory_any_allocation_of_a_prediction_may_fail) {

@@ -77,7 +77,7 @@ std::size_t violations(const std::vector<Tree>& trees, const Table& table) {
 
 TEST(monotone_trees_are_monotone) {
     std::size_t without = 0;
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
         const Table table = constrained_table(seed);
         const Weights weights = random_weights(table, seed);
         for (const Risk risk : {Risk::uPU, Risk::nnPU, Risk::PN}) {
@@ -100,13 +100,13 @@ TEST(monotone_trees_are_monotone) {
             }
         }
     }
-    CHECK(without > 1000);
+    CHECK(without > 500);
 }
 
 // Rows that differ in the constrained features only, with equal masses on both sides of many
 // thresholds: the sums of their weights are rounded differently in the search and in the tree.
 TEST(monotone_trees_are_monotone_up_to_the_last_digit) {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
         Rng rng(seed);
         const std::uint32_t n = 40;
         Table table{random_data(seed, {n, 2 * n, 3, 0}), {}};

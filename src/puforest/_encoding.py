@@ -20,7 +20,7 @@ from puforest._kinds import (
     Label,
     label_family,
 )
-from puforest._text import reads_as_number
+from puforest._text import looks_like_date, reads_as_number
 
 Numbers = NDArray[Any]
 
@@ -31,8 +31,8 @@ MAX_EXACT = 2**53
 MIN_IDENTIFIERS = 20
 IDENTIFIER_FRACTION = 0.9
 
-# Largest fraction of the labels of a column of numbers in text that are not numbers.
-MAX_NOT_NUMBERS = 0.1
+# Largest fraction of the labels of a column of numbers or dates in text that are something else.
+MAX_EXCEPTIONS = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class TrainingColumn:
     values : ndarray
         Numbers that encode it, with NaN for missing values.
     doubt : str
-        What the column looks like instead of categories: "numbers", "identifier" or "".
+        What the column looks like instead of categories: "numbers", "dates", "identifier" or "".
     """
 
     kind: ColumnKind | None
@@ -225,9 +225,10 @@ def _doubt(column: Column, kind: ColumnKind) -> str:
     """Return what the column looks like instead of categories, or an empty string."""
     categories, n_values = kind.categories or (), np.count_nonzero(column.values >= 0)
     if column.is_text:
-        numbers = sum(reads_as_number(str(label)) for label in categories)
-        if 2 <= numbers >= (1 - MAX_NOT_NUMBERS) * len(categories) - 1:
-            return "numbers"
+        for doubt, is_like in (("numbers", reads_as_number), ("dates", looks_like_date)):
+            n_like = sum(is_like(str(label)) for label in categories)
+            if 2 <= n_like >= (1 - MAX_EXCEPTIONS) * len(categories) - 1:
+                return doubt
     if n_values >= MIN_IDENTIFIERS and len(categories) >= IDENTIFIER_FRACTION * n_values:
         return "identifier"
     return ""

@@ -227,7 +227,7 @@ def _read_training(
     """Read the kinds of the columns, and the matrix of numbers that encode them."""
     kinds: dict[int, ColumnKind] = {}
     encoded: dict[int, NDArray[Any]] = {}
-    doubts: dict[str, list[str]] = {"numbers": [], "identifier": []}
+    doubts: dict[str, list[str]] = {"numbers": [], "dates": [], "identifier": []}
     for j in columns.to_read(requested or ()):
         is_categorical = None if requested is None else j in requested
         column = training_column(columns.read(j, place(j)), place(j), is_categorical)
@@ -242,16 +242,21 @@ def _read_training(
 
 def _warn_about(doubts: dict[str, list[str]]) -> None:
     """Warn about columns that are read as categories but look like something else."""
-    if doubts["numbers"]:
-        warn(
-            f"{_listed(doubts['numbers'])}: numbers as text, read as categories. Convert the text "
-            "to numbers, for example with pd.to_numeric(..., errors='coerce'); to confirm that "
-            "these are categories, use a categorical type, or categorical_features."
-        )
+    for doubt, function in (
+        ("numbers", "pd.to_numeric(..., errors='coerce')"),
+        ("dates", "pd.to_datetime"),
+    ):
+        if doubts[doubt]:
+            warn(
+                f"{_listed(doubts[doubt])}: {doubt} as text, read as categories. Convert the text "
+                f"to {doubt}, for example with {function}; to confirm that these are categories, "
+                "use a categorical type, or categorical_features."
+            )
     if doubts["identifier"]:
+        columns = "column" if len(doubts["identifier"]) == 1 else "columns"
         warn(
             f"{_listed(doubts['identifier'])}: (nearly) every row has its own category, as in an "
-            "identifier, from which nothing can be learned. Drop the column."
+            f"identifier, from which nothing can be learned. Drop the {columns}."
         )
 
 

@@ -1,5 +1,10 @@
 """Text from files and models: what it reads as, and how to print it safely."""
 
+import re
+
+# 2024-12-31, 12/31/2024 or 31.12.2024, perhaps with a time
+_DATE = re.compile(r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4})([T ]\d.*)?")
+
 
 def printable(text: str) -> str:
     """Replace line ends and other invisible characters with their codes."""
@@ -15,3 +20,8 @@ def reads_as_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def looks_like_date(text: str) -> bool:
+    """Return whether a text has the form of a numeric date."""
+    return _DATE.fullmatch(text.strip()) is not None

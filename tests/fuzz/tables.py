@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import islice
 from pathlib import Path
 
@@ -45,7 +46,9 @@ def judge(path, options, rng):
         except RefusedError:
             return "refused"
         return "refused by fit"
-    schema, encoded = FeatureSchema.of_table(fitted.features.X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of doubtful columns, such as identifiers
+        schema, encoded = FeatureSchema.of_table(fitted.features.X)
     try:
         X, labels = refusing(path, lambda: predict_reads(path, text, label, schema, n_rows))
     except RefusedError as error:

@@ -276,6 +276,9 @@ def estimate_quality(
 
     known = prior_facts(forest)
     like = clone(forest).set_params(prior=forest.prior_)
+    if forest.monotonic_cst:  # by name, but the columns of an encoded table have none
+        signs = [forest.monotonic_cst.get(name, 0) for name in forest.feature_names_in_]
+        like.set_params(monotonic_cst=signs)
     with console.progress(f"Estimating the quality, {len(splits)} folds") as done:
         score = cross_fitted_scores(
             lambda train: clone(like).fit(X[train], labeled[train]),

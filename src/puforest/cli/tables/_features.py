@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from puforest._kinds import MAX_CATEGORIES
-from puforest._text import reads_as_number
+from puforest._text import looks_like_date, reads_as_number
 from puforest.cli.tables._arrow import arrow
 from puforest.cli.tables._kinds import BOOLEAN, CATEGORY, DATETIME, DURATION, is_string
 from puforest.cli.tables._labels import as_text
-from puforest.cli.tables._names import LONGEST, cut, name_list
+from puforest.cli.tables._names import LONGEST, alternatives, cut, name_list
 from puforest.cli.tables._number_columns import MANY_ROWS, NumberColumns
 from puforest.cli.tables._numbers import Words
 from puforest.cli.tables._source import Source
@@ -21,7 +21,7 @@ DECIMAL_COMMA = "If these are numbers with a decimal comma, use --decimal ,"
 
 CONSTANT = "constant, always "
 EMPTY = "empty"
-IDENTIFIER = "text that differs in every row, probably an identifier"
+IDENTIFIER = "text that differs in every row, probably an identifier or free text"
 NO_NAME = "without a name, probably an index"
 
 
@@ -115,7 +115,7 @@ class ColumnChoice:
         if unknown:
             raise ValueError(
                 f"--drop {unknown[0]}: no such column in {source.path}, which has "
-                f"{name_list(source.names)}"
+                f"{alternatives(unknown[0], source.names)}"
             )
 
 
@@ -232,6 +232,12 @@ def remark_on_categories(name: str, values: Any) -> str | None:
         return (
             f"the column {name} holds numbers stored as text, and is read as categories: store "
             "them as numbers if they are not codes"
+        )
+    if len(labels) > 1 and all(map(looks_like_date, labels.to_pylist())):
+        return (
+            f"the column {name} holds dates such as {cut(labels[0].as_py())!r}, and is read as "
+            "categories: write dates as 2024-12-31, or use --categorical "
+            f"{shlex.quote(name)} if they are categories"
         )
     if n_present >= MANY_ROWS and 2 * len(labels) > n_present:
         return (

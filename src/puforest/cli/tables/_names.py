@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 LONGEST = 40
+
+# Number of names among which a similar one is searched.
+SEARCHED = 10_000
 
 
 class Names(Sequence[str]):
@@ -116,6 +120,13 @@ def name_list(names: Sequence[str], most: int = 10, n: int | None = None) -> str
     n = len(names) if n is None else n
     some = ", ".join(map(cut, names[:most]))
     return some if n <= most else f"{some} and {n - most:,} more"
+
+
+def alternatives(name: str, names: Sequence[str]) -> str:
+    """List the first names for a message, and the one that is most similar to an unknown name."""
+    by_key = {other.casefold(): other for other in names[:SEARCHED]}
+    similar = get_close_matches(name.casefold(), by_key, n=1)
+    return name_list(names) + (f". Did you mean {cut(by_key[similar[0]])}?" if similar else "")
 
 
 def duplicates(names: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from puforest.cli.tables._arrow import arrow
 from puforest.cli.tables._kinds import ColumnType, decoded
 from puforest.cli.tables._missing import MissingMarkers
-from puforest.cli.tables._names import Names, name_list
+from puforest.cli.tables._names import Names, alternatives
 from puforest.cli.tables._numbers import Numbers
 
 # Default number of values in a batch: 16 MB of float64.
@@ -103,7 +103,7 @@ class Source(ABC):
             if times == 0:
                 raise ValueError(
                     f"{option} {name}: no such column in {self.path}, which has "
-                    f"{name_list(self.names)}"
+                    f"{alternatives(name, self.names)}"
                 )
             if times > 1:
                 raise ValueError(
