@@ -86,7 +86,7 @@ def test_empty_arrays_of_many_columns(tmp_path, capsys, refused):
 
 @pytest.mark.parametrize("name", ["t.svm", "t.parquet", "t.npz"])
 def test_what_does_not_fit_is_refused_before_it_is_read(tmp_path, monkeypatch, refused, name):
-    monkeypatch.setattr(memory_module, "most_memory", lambda: 10**6)
+    monkeypatch.setattr(memory_module, "available_memory", lambda: 10**6)
     path = tmp_path / name
     label = ()
     if name == "t.svm":

@@ -195,7 +195,8 @@ def test_available_memory(tmp_path, monkeypatch):
     (cgroup / "memory").mkdir(parents=True)
     monkeypatch.setattr(_memory, "PROC", proc)
     monkeypatch.setattr(_memory, "CGROUP", cgroup)
-    assert _memory.available_memory() is None
+    physical = _memory.available_memory()  # None on Windows
+    assert physical is None or physical > 5000 * 1024
     (proc / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    5000 kB\n")
     assert _memory.available_memory() == 5000 * 1024
     (cgroup / "memory.current").write_text("3000000\n")

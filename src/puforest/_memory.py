@@ -1,4 +1,4 @@
-"""Memory that a fit to sparse data needs, and memory that is available."""
+"""Memory that is available, and memory that a fit to sparse data needs."""
 
 from __future__ import annotations
 
@@ -52,9 +52,13 @@ def available_memory() -> int | None:
 
 
 def _of_machine() -> Iterator[int]:
+    """Yield the free memory, or all memory of machines that do not tell."""
     for line in _lines(PROC / "meminfo"):
         if line.startswith("MemAvailable:"):
             yield 1024 * int(line.split()[1])
+            return
+    if hasattr(os, "sysconf"):  # not on Windows
+        yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _of_control_group() -> Iterator[int]:

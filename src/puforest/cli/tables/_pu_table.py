@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import warnings
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from puforest._encoded import EncodedTable
+from puforest._memory import available_memory
 from puforest._schema import FeatureSchema
 from puforest.cli.tables._arrow import arrow, naming
 from puforest.cli.tables._feature_columns import FeatureColumns
@@ -187,25 +185,12 @@ def require_matrix(source: Source, n_columns: int, item_size: int) -> None:
 
 def require_memory(size: int, what: str, way_out: str) -> None:
     """Raise an error if `what` needs more bytes than there are, before they are allocated."""
-    most = most_memory()
-    if most is not None and size > most:
+    available = available_memory()
+    if available is not None and size > available:
         raise MemoryError(
-            f"{what} require {gigabytes(size)} of memory, but only {gigabytes(most)} are "
+            f"{what} require {gigabytes(size)} of memory, but only {gigabytes(available)} are "
             f"available: {way_out}"
         )
-
-
-def most_memory() -> int | None:
-    """Return the number of bytes that this process may use, None if unknown."""
-    limits = []
-    if os.name == "posix":
-        import resource
-
-        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-        limits.append(resource.getrlimit(resource.RLIMIT_AS)[0])
-    with suppress(OSError, ValueError):  # a container without a limit, or no container
-        limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    return min((limit for limit in limits if limit > 0), default=None)
 
 
 def gigabytes(size: int) -> str:
