@@ -7,6 +7,7 @@ from export_cases import forest_of
 from puforest._conditions import condition, label_text
 from puforest._kinds import BOOLEAN, DATETIME, DURATION, ColumnKind
 from puforest._schema import FeatureSchema
+from puforest._text import rounded
 
 ODORS = ("almond", "anise", "creosote", "fishy", "foul")
 NAMES = ("age", "odor", "flag", "seen", "wait", "code", "word")
@@ -127,3 +128,13 @@ def test_labels_are_printable_and_cannot_be_misread(label, text):
 def test_long_labels_are_shortened():
     assert label_text("a" * 1000, full=False) == "a" * 37 + "..."
     assert label_text("a" * 1000) == "a" * 1000
+
+
+def test_digits_before_the_point_are_kept():
+    assert [rounded(x) for x in (1234.56, -50_000.4, 10_119, 2e9)] == [
+        "1235",
+        "-50000",
+        "10119",
+        "2e+09",
+    ]
+    assert [rounded(x) for x in (0.0, 1 / 3, 1e-9, np.inf)] == ["0", "0.3333", "1e-09", "inf"]

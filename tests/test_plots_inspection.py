@@ -1,7 +1,10 @@
 """Plots of importances, partial dependence and feature selection."""
 
+from itertools import pairwise
+
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from messy_tables import COLORS, messy_table
 from numpy.testing import assert_allclose, assert_array_equal
@@ -137,6 +140,17 @@ def test_plot_two_features_of_a_table(plt, tables):
     )
     assert dates.get_ylabel() == "age"
     assert not dates.images
+
+
+def test_labels_of_many_categories_do_not_overlap(plt):
+    rows = np.arange(400)
+    table = pd.DataFrame({"city": [f"City number {i % 20}" for i in rows], "age": rows % 7})
+    model = PUExtraTreesClassifier(0.4, n_estimators=2, random_state=0).fit(table, rows % 3 == 0)
+    ax = plot_partial_dependence(partial_dependence(model, table, ("city", "age")))
+    ax.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+    assert len(boxes) == 20
+    assert not any(a.overlaps(b) for a, b in pairwise(boxes))
 
 
 def test_long_labels_are_shortened(plt, tables):

@@ -9,7 +9,7 @@ import numpy as np
 
 from puforest._model import LEAF, Forest
 from puforest._schema import FeatureSchema
-from puforest._text import printable
+from puforest._text import printable, rounded
 
 # Longer lists of categories are shortened to what fits here, and longer labels as well.
 LONGEST_LIST = 60
@@ -90,8 +90,8 @@ def condition(
 
 
 def number_text(value: float, digits: int | None) -> str:
-    """Return a number with this many significant digits; None restores it exactly."""
-    return repr(float(value)) if digits is None else f"{value:.{digits}g}"
+    """Return a number with at least this many digits; None restores it exactly."""
+    return repr(float(value)) if digits is None else rounded(value, digits)
 
 
 def _of_threshold(name: str, kind: str, threshold: float, digits: int | None) -> tuple[str, str]:

@@ -122,7 +122,7 @@ def evaluate(
             "scenario": report.scenario,
         },
     )
-    _quality.show_quality(console, "Quality, estimated without negatives", report, known)
+    _quality.show_quality(console, "Quality, estimated without labeled negatives", report, known)
     warn_of_training_rows(console, forest, report)
     return {
         "model": str(model),

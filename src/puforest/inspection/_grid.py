@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats.mstats import mquantiles
 
+from puforest._text import rounded
 from puforest.inspection._table import InspectedColumn
 
 Array = NDArray[np.float64]
@@ -114,4 +115,4 @@ def shown_value(value: Any) -> str:
     if isinstance(value, np.timedelta64):
         return f"{value / np.timedelta64(1, 'D'):.4g} days"
     # Labels that are numbers are Python's, and shown with all digits.
-    return f"{value:.4g}" if isinstance(value, np.floating) else str(value)
+    return rounded(float(value)) if isinstance(value, np.floating) else str(value)

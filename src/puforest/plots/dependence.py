@@ -20,6 +20,7 @@ __all__ = ["plot_partial_dependence"]
 PROBABILITY = "Probability of the positive class"
 CATEGORICAL = ("category", "boolean")
 MAX_TICKS = 12
+MANY_LABELS = 5  # more labels than this next to each other overlap unless they are upright
 BAR_HEIGHT = 0.22  # inches, enough for a label
 
 
@@ -110,7 +111,11 @@ def _plot_two(dependence: PartialDependence, ax: Axes | None) -> Axes:
         )
     first, second = map(tick_label, dependence.features)
     title = f"Partial dependence on {first} and {second}"
-    ax = axes(ax, title=title, xlabel=_axis_label(dependence, 0), ylabel=_axis_label(dependence, 1))
+    xlabel, ylabel = _axis_label(dependence, 0), _axis_label(dependence, 1)
+    height = max(4, 1 + BAR_HEIGHT * _n_categories(dependence, 1))
+    if _n_categories(dependence, 0) > MANY_LABELS:
+        height += 1
+    ax = axes(ax, title=title, xlabel=xlabel, ylabel=ylabel, height=height)
     if any(kind in CATEGORICAL for kind in dependence.kinds):
         drawn: Any = _heat_map(dependence, dependence.average, ax)
     else:
@@ -132,8 +137,13 @@ def _heat_map(dependence: PartialDependence, average: NDArray[np.float64], ax: A
         every = n if kind in CATEGORICAL else min(n, MAX_TICKS)
         shown = np.unique(np.linspace(0, n - 1, every).astype(int))
         axis.set_ticks(shown, labels=_labels(grid[shown]))
-    ax.tick_params("x", rotation=30)
+    ax.tick_params("x", rotation=90 if _n_categories(dependence, 0) > MANY_LABELS else 30)
     return drawn
+
+
+def _n_categories(dependence: PartialDependence, i: int) -> int:
+    """Return the number of labels of a categorical or boolean feature, 0 for others."""
+    return len(dependence.grid[i]) if dependence.kinds[i] in CATEGORICAL else 0
 
 
 def _axis_label(dependence: PartialDependence, i: int) -> str:

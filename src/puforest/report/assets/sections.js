@@ -253,7 +253,7 @@ function showDependence({ dependence: d }, body) {
     series: [{ name: "mean score", color: "labeled", x: curve.x, y: curve.y, dots: curve.x.length < 8, joined: true }],
     marks: curve.missing.map((y) => ({ y, name: `missing: ${short(y)}` })),
   }));
-  const many = d.curves.some((c) => c.kind === "category" && c.labels.length === d.max_categories) ? ` At most ${d.max_categories} categories of a feature are shown, the most frequent ones.` : "";
+  const many = d.curves.some((c) => c.kind === "category") ? ` Of the categories that occur in them, the ${d.max_categories} most frequent ones are shown.` : "";
   body.append(el("p", { class: "small", text: `Most important features, averaged over ${count(d.n_rows)} rows.${many}` }));
 }
 
