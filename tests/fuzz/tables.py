@@ -40,15 +40,13 @@ def judge(path, options, rng):
     n_rows = BATCHES[rng.integers(len(BATCHES))]
     try:
         fitted = refusing(path, lambda: fit_reads(path, text, label))
+        schema, encoded = refusing(path, lambda: schema_of(fitted))
     except RefusedError:
         try:
             refusing(path, lambda: predict_reads(path, text, label, None, n_rows))
         except RefusedError:
             return "refused"
         return "refused by fit"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of doubtful columns, such as identifiers
-        schema, encoded = FeatureSchema.of_table(fitted.features.X)
     try:
         X, labels = refusing(path, lambda: predict_reads(path, text, label, schema, n_rows))
     except RefusedError as error:
@@ -77,10 +75,19 @@ def fit_reads(path, text, label):
     return read_pu(source, label=label, positive=None, choice=ColumnChoice())
 
 
+def schema_of(fitted):
+    """The schema and the numbers, without warnings of doubtful columns, such as identifiers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return FeatureSchema.of_table(fitted.features.X)
+
+
 def predict_reads(path, text, label, schema, n_rows):
     """The features and the labels, batch by batch; without a schema, of what might be numbers."""
     source = open_table(path, format=None, text=text)
     label = label or source.label
+    if label is None:
+        raise ValueError(f"{path} has no labels")
     is_model = schema is not None
     if not is_model:
         names = tuple(name for name in islice(source.names, 100) if name != label)
