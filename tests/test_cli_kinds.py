@@ -8,9 +8,11 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from numpy.testing import assert_allclose
 from scipy.sparse import issparse
 from table_files import read
 
+from puforest import PUExtraTreesClassifier
 from puforest.cli.tables._times import dates, durations
 
 N = 60
@@ -376,3 +378,18 @@ def test_durations_in_text_files(tmp_path):
     message = "line 62: the column t holds 'soon', but 40 of its 41 values are durations"
     with pytest.raises(ValueError, match=message):
         read(path, "y")
+
+
+def test_durations_of_a_model_in_text(tmp_path, cli):
+    frame = pd.DataFrame({"t": pd.to_timedelta(np.arange(40), "h"), "a": np.arange(40) % 3})
+    forest = PUExtraTreesClassifier(prior=0.5, n_estimators=3, random_state=0)
+    forest.fit(frame, np.arange(40) // 20).save(tmp_path / "m.puf")
+    frame.astype({"t": str}).to_csv(tmp_path / "new.csv", index=False)
+    predict = ("predict", tmp_path / "m.puf", tmp_path / "new.csv", "-o", tmp_path / "s.csv")
+    assert cli(*predict).code == 0
+    found = pd.read_csv(tmp_path / "s.csv")["score"]
+    assert_allclose(found, forest.predict_proba(frame)[:, 1])
+    (tmp_path / "new.csv").write_text("t,a\n1:00,1\nsoon,2\n")
+    said = cli(*predict, "--force")
+    assert said.code == 1
+    assert "line 3: the column t holds 'soon', which is not a duration" in said.err

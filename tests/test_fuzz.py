@@ -287,7 +287,7 @@ def test_corrupted_models_predict_or_raise(data):
             i = data.draw(st.integers(0, array.size - 1))
             array[i] = data.draw(
                 hnp.from_dtype(array.dtype, allow_nan=False, allow_infinity=False)
-                | st.integers(-2, 9)
+                | st.integers(0 if array.dtype.kind == "u" else -2, 9)
             )
         elif how == "cut":
             arrays[name] = array[: data.draw(st.integers(0, array.size))]

@@ -185,6 +185,12 @@ class Reader(LogisticRegression):
         return super().predict_proba(X[["count"]])
 
 
+def test_priors_name_text_that_an_estimator_cannot_read():
+    message = r"X\['color'\] has text or categories, which LogisticRegression cannot read"
+    with pytest.raises(TypeError, match=message):
+        estimate_prior(FRAME[["count", "color"]], LABELED, estimator=LogisticRegression())
+
+
 def test_scar_test_names_columns():
     wide = pd.concat([FRAME] * 3, ignore_index=True)
     rng = np.random.default_rng(0)

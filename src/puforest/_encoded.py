@@ -12,7 +12,7 @@ from puforest import _core
 
 
 class EncodedTable:
-    """A matrix of numbers that stands for a table.
+    """A table encoded as a matrix of numbers.
 
     NaN is a missing value. Categorical columns contain category numbers, which count from 0.
 
@@ -49,7 +49,7 @@ class EncodedTable:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the matrix is sparse."""
+        """True if the matrix is sparse."""
         return not isinstance(self.values, np.ndarray)
 
     def n_categories(self, j: int) -> int:

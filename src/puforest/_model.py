@@ -99,7 +99,7 @@ class Forest(_core.NodeArrays):
 
     @cached_property
     def larger_is_left(self) -> NDArray[np.bool_]:
-        """Whether the left child of each inner node has the larger mass W_u, or both are equal.
+        """True for inner nodes whose left child has the larger mass W_u, or both the same.
 
         In training, missing values go to that child at nodes that they do not reach, or where they
         are not informative.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, Self
@@ -181,7 +183,7 @@ def number_matrix(X: Any, reader: str) -> NDArray[Any]:
     """
     schema, table = FeatureSchema.of_table(X, estimator=reader)
     if schema.categorical:
-        raise unreadable_text(schema.place(schema.categorical[0]), reader)
+        raise _unreadable_text(schema, reader)
     if isinstance(table.values, sp.csr_array):
         raise TypeError(f"X is sparse, which {reader} cannot read: pass X.toarray()")
     missing = np.isnan(table.values).any(axis=0)
@@ -193,11 +195,26 @@ def number_matrix(X: Any, reader: str) -> NDArray[Any]:
     return table.values
 
 
-def unreadable_text(place: str, reader: str) -> TypeError:
-    """Make the error for a column of text that an estimator cannot read."""
+@contextmanager
+def naming_text(X: Any, reader: str) -> Iterator[None]:
+    """Name the column in the error of another estimator that cannot convert text to numbers."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string to float" not in str(error):
+            raise
+        with warnings.catch_warnings(action="ignore"):  # of identifiers and the like
+            schema, _ = FeatureSchema.of_table(X)
+        if not schema.categorical:
+            raise
+        raise _unreadable_text(schema, reader) from error
+
+
+def _unreadable_text(schema: FeatureSchema, reader: str) -> TypeError:
     return TypeError(
-        f"{place} has text or categories, which {reader} cannot read: encode the column as "
-        "numbers, for example with sklearn.preprocessing.OneHotEncoder in a pipeline"
+        f"{schema.place(schema.categorical[0])} has text or categories, which {reader} cannot "
+        "read: encode the column as numbers, for example with sklearn.preprocessing.OneHotEncoder "
+        "in a pipeline, or use an estimator that reads text"
     )
 
 

@@ -68,7 +68,7 @@ class Unwrapped:
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether the model calibrates the trees."""
+        """True if the model calibrates the trees."""
         return self.model is not self.trees
 
     def transform(self, X: check.MatrixLike) -> check.MatrixLike:

@@ -1,4 +1,4 @@
-"""Which library a table comes from, and its columns."""
+"""Tables of all supported libraries, and their columns."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -17,7 +16,7 @@ from puforest import _validation as check
 from puforest._columns import as_table, is_data_frame
 from puforest._matrix import as_array, checked, real_dtype, refuse_complex
 from puforest._sample import PUSample, pu_sample
-from puforest._schema import FeatureSchema, unreadable_text
+from puforest._schema import naming_text
 
 Array = NDArray[np.float64]
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -33,17 +32,8 @@ def names_text(method: Method) -> Method:
 
     @wraps(method)
     def named(self: Any, X: check.MatrixLike, *args: Any, **kwargs: Any) -> Any:
-        try:
+        with naming_text(X, type(self._wrapped()).__name__):
             return method(self, X, *args, **kwargs)
-        except ValueError as error:
-            if "could not convert string to float" not in str(error):
-                raise
-            with warnings.catch_warnings(action="ignore"):  # of identifiers and the like
-                schema, _ = FeatureSchema.of_table(X)
-            if not schema.categorical:
-                raise
-            place = schema.place(schema.categorical[0])
-            raise unreadable_text(place, type(self._wrapped()).__name__) from error
 
     return cast(Method, named)
 

@@ -20,6 +20,7 @@ from puforest._cross_fitting import cross_fitted_scores
 from puforest._duplicate_rows import duplicate_groups
 from puforest._label_forest import label_forest
 from puforest._rows import take_rows
+from puforest._schema import naming_text
 from puforest.prior._base import Array, PriorEstimator, PriorSample
 
 # Tuned on the data sets of benchmarks/prior.py: each tree draws a different small sample of the
@@ -46,9 +47,10 @@ class ScoredPriorEstimator(PriorEstimator):
         splits = ((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds))
         if self.estimator is not None:
             table = sample.original()
-            return cross_fitted_scores(
-                lambda train: self._fitted_estimator(sample, table, train), table, splits
-            )
+            with naming_text(table, type(self.estimator).__name__):
+                return cross_fitted_scores(
+                    lambda train: self._fitted_estimator(sample, table, train), table, splits
+                )
         return cross_fitted_scores(lambda train: self._fitted(sample, train, rng), sample.X, splits)
 
     def _fitted(

@@ -55,7 +55,7 @@ def decoded_type(kind: Any) -> Any:
 
 
 def is_number(kind: Any) -> bool:
-    """Tell whether an Arrow type is numeric; booleans are."""
+    """Return whether an Arrow type is numeric; booleans are."""
     types, kind = arrow().types, decoded_type(kind)
     return bool(
         types.is_integer(kind)
@@ -66,6 +66,6 @@ def is_number(kind: Any) -> bool:
 
 
 def is_string(kind: Any) -> bool:
-    """Tell whether an Arrow type is text."""
+    """Return whether an Arrow type is text."""
     types, kind = arrow().types, decoded_type(kind)
     return bool(types.is_string(kind) or types.is_large_string(kind))
