@@ -81,6 +81,8 @@ def predict_reads(path, text, label, schema, n_rows):
     """The features and the labels, batch by batch; without a schema, of what might be numbers."""
     source = open_table(path, format=None, text=text)
     label = label or source.label
+    if label is None:
+        raise ValueError(f"{path} has no labels")
     is_model = schema is not None
     if not is_model:
         names = tuple(name for name in islice(source.names, 100) if name != label)
