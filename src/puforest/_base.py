@@ -233,9 +233,10 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
                 "both max_labeled and max_unlabeled."
             )
         elif n_in_bag:
+            rows_are = "1 row is" if n_in_bag == 1 else f"{n_in_bag} rows are"
             warn(
-                f"oob_score=True: {n_in_bag} rows are in the sample of every tree and have no "
-                "out-of-bag prediction. Grow more trees."
+                f"oob_score=True: {rows_are} in the sample of every tree and without out-of-bag "
+                "prediction. Grow more trees."
             )
         return OutOfBag(decision, risk)
 

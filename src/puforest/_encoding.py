@@ -73,8 +73,8 @@ def training_column(column: Column, place: str, is_categorical: bool | None) -> 
         column = as_categories(column)
     elif is_categorical and column.kind in ("datetime", "duration"):
         raise ValueError(
-            f"categorical_features: {place} has dates or durations, which are ordered: leave the "
-            "column out, or convert it to strings"
+            f"categorical_features: {place} has dates or durations, which are ordered: remove "
+            "the column from the list, or convert it to strings"
         )
     elif is_categorical is False and column.kind == "category":
         return TrainingColumn(None, _numbers_of_labels(column, place))

@@ -23,7 +23,7 @@ def monotone_features(value: Any, schema: FeatureSchema) -> tuple[list[int], lis
         if sign and schema.kind(j) == "category":
             raise ValueError(
                 f"monotonic_cst constrains {schema.place(j)}, which is categorical and has no "
-                "order: set its entry to 0"
+                "order: set its entry to 0, or encode the categories as numbers in their order"
             )
         signs[int(sign)].append(j)
     return signs[1], signs[-1]

@@ -120,13 +120,13 @@ class Console:
         """Print names and values, one per line."""
         if self.json or (self.quiet and not is_result):
             return
-        table = self._table(title)
+        table = self._table()
         table.show_header = False
         table.add_column(style="dim", no_wrap=True)
         table.add_column(overflow="fold")
         for name, value in facts.items():
             table.add_row(name, rich("text").Text(safe(value)))
-        self._print(table, is_result=is_result)
+        self._print(title, table, is_result=is_result)
 
     def rows(
         self,
@@ -138,12 +138,12 @@ class Console:
         """Print a table of results; columns with a header, except the first, hold numbers."""
         if self.json:
             return
-        table = self._table(title)
+        table = self._table()
         for i, name in enumerate(header):
             table.add_column(name, justify="right" if i and name else "left", no_wrap=i > 0)
         for row in rows:
             table.add_row(*map(cell, row))
-        self._print(table, is_result=True, footnote=footnote)
+        self._print(title, table, is_result=True, footnote=footnote)
 
     def text(self, text: str) -> None:
         """Print lines of text as a result."""
@@ -180,18 +180,14 @@ class Console:
         marked = rich("text").Text.assemble(("warning: ", "bold yellow"), safe(line))
         rich_console(stderr=True).print(marked)
 
-    def _table(self, title: str) -> Any:
-        return rich("table").Table(
-            title=title,
-            title_justify="left",
-            title_style="bold",
-            box=rich("box").SIMPLE_HEAD,
-            pad_edge=False,
-            show_edge=False,
-        )
+    def _table(self) -> Any:
+        box = rich("box").SIMPLE_HEAD
+        return rich("table").Table(box=box, pad_edge=False, show_edge=False)
 
-    def _print(self, table: Any, *, is_result: bool, footnote: str = "") -> None:
+    def _print(self, title: str, table: Any, *, is_result: bool, footnote: str = "") -> None:
         out = rich_console(stderr=not is_result)
+        if title:  # not that of the table, which is wrapped at the width of the table
+            out.print(safe(title), markup=False, style="bold")
         out.print(table)
         if footnote:
             out.print(safe(footnote), markup=False)

@@ -74,8 +74,8 @@ def print_left_out(console: Console, features: Features) -> None:
     console.warning_list(
         f"{plural(len(left_out), 'column')} not used",
         reasons,
-        f"{some}Use --keep COLUMN to use a column anyway, or --drop COLUMN to leave it out without "
-        "this warning.",
+        f"{some}Use --keep COLUMN to use a constant column or an identifier anyway, or --drop "
+        "COLUMN to leave a column out without this warning.",
     )
 
 

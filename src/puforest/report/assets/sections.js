@@ -66,7 +66,7 @@ const KINDS = { number: ["number", "numbers"], category: ["category", "categoric
 
 function columnTable(c, model) {
   const box = el("div", {}, el("h3", { text: "Columns" }));
-  const kinds = Object.entries(c.kinds).filter(([, n]) => n > 0).map(([kind, n]) => `${count(n)} ${KINDS[kind][n === 1 && kind !== "category" ? 0 : 1]}`);
+  const kinds = Object.entries(KINDS).filter(([kind]) => c.kinds[kind] > 0).map(([kind, [one, many]]) => `${count(c.kinds[kind])} ${c.kinds[kind] === 1 && kind !== "category" ? one : many}`);
   const missing = known(c.n_missing) ? ` ${c.n_missing ? count(c.n_missing) : "No"} ${c.n_missing === 1 ? "column has" : "columns have"} missing values.` : "";
   const unknown = c.n_unknown ? ` ${count(c.n_unknown)} ${c.n_unknown === 1 ? "column has" : "columns have"} categories that the model does not know; they count as missing.` : "";
   box.append(el("p", { text: `${kinds.join(", ")}.${missing}${unknown}` }));
