@@ -5,7 +5,8 @@ puforest take it as it is, as a data frame with categories, or with the categori
 their codes; the other methods separate labeled from unlabeled rows. Histogram gradient boosting
 takes at most 255 categories; those beyond the 254 most frequent are one. MNIST is fitted as it is
 and with 10% of its cells missing. All methods run once per round, one after the other, on one
-thread. Times are those of the processor, which other processes affect less.
+thread. Times are those of the processor, which other processes affect less. To resume an
+interrupted benchmark, repeat the command.
 
     python -m benchmarks.mixed --data folder
 """
@@ -36,6 +37,7 @@ N_NUMERIC = 20
 MISSING = 0.1
 FEW_UNLABELED = 0.01
 BASELINE = "extra trees, codes"
+KEYS = ("part", "name", "seed", "rows", "cells", "trees")  # of a measurement
 MOST_ROWS_OF_YDF = 150_000  # a million would take it most of an hour
 FORESTS = {"extra trees": PUExtraTreesClassifier, "random forest": PURandomForestClassifier}
 
@@ -152,11 +154,14 @@ def measure_table(args: argparse.Namespace, record: Callable[..., None]) -> None
         table = make_table(rows)
         for seed in range(args.rounds):
             for name, make, prepare in contestants(table, args):
-                model = make(seed)
-                seconds = timed_fit(model, prepare(table.X), table.labeled)
-                score = model.predict_proba(prepare(table.X_test))[:, 1]
-                auc = float(roc_auc_score(table.y_test, score))
-                record(part="table", name=name, seed=seed, seconds=seconds, auc=auc, rows=rows)
+                measure = partial(time_and_auc, table, make(seed), prepare)
+                record(measure, part="table", name=name, seed=seed, rows=rows)
+
+
+def time_and_auc(table: Table, model: Any, prepare: Callable[..., Any]) -> dict[str, float]:
+    seconds = timed_fit(model, prepare(table.X), table.labeled)
+    score = model.predict_proba(prepare(table.X_test))[:, 1]
+    return {"seconds": seconds, "auc": float(roc_auc_score(table.y_test, score))}
 
 
 def measure_mnist(args: argparse.Namespace, record: Callable[..., None]) -> None:
@@ -176,10 +181,17 @@ def measure_mnist(args: argparse.Namespace, record: Callable[..., None]) -> None
                         prior, risk=risk, scenario="single-training-set", n_estimators=args.trees,
                         random_state=seed,
                     )  # fmt: skip
-                    seconds = timed_fit(model, train, y)
-                    accuracy = float(accuracy_score(data.y_test, model.predict(test)))
-                    record(part="mnist", name=f"{name}, {risk}", cells=cells, seed=seed,
-                           seconds=seconds, accuracy=accuracy)  # fmt: skip
+                    tested = (test, data.y_test)
+                    measure = partial(time_and_accuracy, model, (train, y), tested)
+                    record(measure, part="mnist", name=f"{name}, {risk}", cells=cells, seed=seed)
+
+
+def time_and_accuracy(
+    model: Any, train: tuple[Any, Any], test: tuple[Any, Any]
+) -> dict[str, float]:
+    seconds = timed_fit(model, *train)
+    X, y = test
+    return {"seconds": seconds, "accuracy": float(accuracy_score(y, model.predict(X)))}
 
 
 def medians(records: list[dict[str, Any]], key: str) -> dict[Any, float]:
@@ -233,14 +245,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--fresh", action="store_true", help="discard earlier measurements")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     args = parser.parse_args(arguments)
     out = args.out / "mixed.jsonl"
-    out.unlink(missing_ok=True)
+    if args.fresh:
+        out.unlink(missing_ok=True)
+    done = [{key: r.get(key) for key in KEYS} for r in read_lines(out)]
 
-    def record(**values: Any) -> None:
-        append_line(out, values | {"trees": args.trees} | setup())
-        print(*values.values(), flush=True)
+    def record(measure: Callable[[], dict[str, float]], **case: Any) -> None:
+        case["trees"] = args.trees
+        if {key: case.get(key) for key in KEYS} in done:
+            return
+        found = measure()
+        append_line(out, case | found | setup())
+        print(*case.values(), *found.values(), flush=True)
 
     measures = {"table": measure_table, "mnist": measure_mnist}
     for part in args.parts:

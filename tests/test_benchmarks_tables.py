@@ -71,6 +71,8 @@ def test_mixed(tmp_path, monkeypatch):
     mixed.main([*options, "--out", str(tmp_path)])
     records = read_lines(tmp_path / "mixed.jsonl")
     assert len(records) == 7
+    mixed.main([*options, "--out", str(tmp_path)])  # resumes: nothing is left to measure
+    assert read_lines(tmp_path / "mixed.jsonl") == records
     assert all(r["seconds"] > 0 and 0 <= r["auc"] <= 1 for r in records)
     assert "| extra trees, codes | 1.00 |" in (tmp_path / "mixed.md").read_text()
 
