@@ -111,8 +111,10 @@ def test_trees_ask_for_categories(fitted, written):
     complete = table[["member", "since"]]
     other = PURandomForestClassifier(0.4, n_estimators=3, random_state=0).fit(complete, labeled)
     assert written(other)["trees"]["missing"] == []
-    # Splits tell of missing values in training, even without rows.
-    assert positions[0] in written(model)["trees"]["missing"]
+    # Splits tell of informative missing values in training, even without rows.
+    telling = table.assign(age=table["age"].mask(labeled == 1))
+    other = PURandomForestClassifier(0.4, n_estimators=3, random_state=0).fit(telling, labeled)
+    assert positions[0] in written(other)["trees"]["missing"]
 
 
 def test_dependence(fitted, written):
