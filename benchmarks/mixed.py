@@ -36,6 +36,7 @@ CATEGORIES = (2, 5, 10, 20, 50, 100, 200, 300, 500, 1000)
 N_NUMERIC = 20
 MISSING = 0.1
 FEW_UNLABELED = 0.01
+LEAVES = 31
 BASELINE = "extra trees, codes"
 KEYS = ("part", "name", "seed", "rows", "cells", "trees")  # of a measurement
 MOST_ROWS_OF_YDF = 150_000  # a million would take it most of an hour
@@ -129,6 +130,9 @@ def contestants(table: Table, args: argparse.Namespace) -> Iterator[tuple[str, A
         few = partial(forest, max_unlabeled=FEW_UNLABELED)
         label = f"{name}, categories, max_unlabeled = {FEW_UNLABELED:.0%}"
         yield label, lambda s, f=few: f(random_state=s), lambda X: X
+        small = partial(forest, max_leaf_nodes=LEAVES, voting="soft")
+        label = f"{name}, categories, {LEAVES} leaves as in HistGradientBoosting"
+        yield label, lambda s, f=small: f(random_state=s), lambda X: X
     yield (
         "HistGradientBoosting, P against U",
         lambda s: HistGradientBoostingClassifier(
