@@ -85,6 +85,7 @@ leaderboard: $(VENV)/installed-experiments
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.compare $(if $(DATA),--data "$(DATA)") $(ARGS)
 	$(BIN)/python -m benchmarks.report
+	$(BIN)/python -m benchmarks.mixed $(if $(DATA),--data "$(DATA)")
 
 # Write the tables, the chart and the section of the README from the stored results.
 bench-report: $(VENV)/installed-bench
