@@ -88,9 +88,8 @@ def new_column(
     column: Column, kind: ColumnKind | None, place: str, estimator: str
 ) -> tuple[Numbers, int]:
     """Encode a column of new data; return it and the number of cells with unknown categories."""
-    if kind is not None and kind.categories == ():
-        return np.full(len(column.values), np.nan, dtype=np.float32), 0
-    if _is_all_missing(column):
+    saw_no_value = kind is not None and kind.categories == ()
+    if saw_no_value or _is_all_missing(column):
         return np.full(len(column.values), np.nan, dtype=np.float32), 0
     expected = "number" if kind is None else kind.kind
     if kind is not None and kind.categories and expected == "category":

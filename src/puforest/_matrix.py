@@ -94,9 +94,8 @@ def refuse_infinity(matrix: Any, place: Callable[[int], str]) -> None:
 
 def checked(X: Any, estimator: str, **options: Any) -> Any:
     """Convert X with scikit-learn's checks, whose options these are."""
-    options = {"ensure_all_finite": "allow-nan", "input_name": "X"} | options
     with check.data_errors("X"):
-        return check_array(X, estimator=estimator or None, **options)
+        return check_array(X, estimator=estimator or None, input_name="X", **options)
 
 
 def as_array(X: check.MatrixLike) -> Any:

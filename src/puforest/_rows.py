@@ -27,8 +27,7 @@ def take_rows(X: Any, rows: NDArray[Any] | slice) -> Any:
         return X.take(np.arange(X.num_rows)[rows] if isinstance(rows, slice) else rows)
     if isinstance(X, np.ndarray | EncodedTable) or hasattr(X, "to_series"):  # polars
         return X[rows]
-    found = sliceable(X)
-    return (found if isinstance(found, np.ndarray) else np.asarray(found))[rows]
+    return np.asarray(sliceable(X))[rows]
 
 
 def sliceable(X: Any) -> Any:
