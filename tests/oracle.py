@@ -439,3 +439,26 @@ def draw_sample(key, n_labeled, n_rows, *, replace, together, labeled, unlabeled
         draw(0, n_labeled, labeled)
         draw(n_labeled, n_rows - n_labeled, unlabeled)
     return np.repeat(np.arange(n_rows), times)
+
+
+def draw_outside_fold(key, tree, fold, n_folds, n_labeled, *, replace, labeled, unlabeled):
+    """Positions of the rows that a tree uses, among those whose fold is not `tree` mod `n_folds`.
+
+    `labeled` and `unlabeled` are the largest numbers of rows to draw.
+    """
+    seen = np.flatnonzero(fold != tree % n_folds)
+    n_seen = np.count_nonzero(seen < n_labeled)
+    return seen[
+        draw_sample(
+            key, n_seen, len(seen), replace=replace, together=False,
+            labeled=min(labeled, n_seen), unlabeled=min(unlabeled, len(seen) - n_seen),
+        )
+    ]  # fmt: skip
+
+
+def held_out_mean(values, fold, n_folds):
+    """Mean of each row over the trees that left out its fold; `values` has a row per tree."""
+    n_trees, n_rows = values.shape
+    trees_of = [[t for t in range(n_trees) if t % n_folds == fold[i]] for i in range(n_rows)]
+    return np.array([sum(values[t, i] for t in trees) / len(trees) if trees else math.nan
+                     for i, trees in enumerate(trees_of)])  # fmt: skip

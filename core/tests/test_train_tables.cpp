@@ -114,7 +114,7 @@ TEST(train_on_tables_depends_on_the_values_only) {
         CHECK(same(fit(floats, params), expected));
         CHECK(same(fit(floats, params, weights.view()), weighted));
         const auto fit_sparse = [&](const auto& x, const RowWeights& w) {
-            return train(x.matrix(), table.order, table.n_labeled, w, params, Poll{});
+            return train(x.matrix(), table.fit_rows(), w, params, Poll{});
         };
         CHECK(same(fit_sparse(sparse, {}), expected));
         CHECK(same(fit_sparse(sparse, weights.view()), weighted));

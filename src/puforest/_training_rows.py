@@ -25,6 +25,7 @@ class TrainingRows:
     n_labeled: int
     weight: NDArray[np.float64]  # by position in order
     propensity: NDArray[np.float64] | None  # of the labeled rows
+    fold: NDArray[np.uint8] | None = None  # by position in order
 
     @property
     def n_unlabeled(self) -> int:
@@ -48,8 +49,10 @@ class TrainingRows:
         """Convert to the core's type, without weights if they are constant within each group."""
         groups = (self.labeled_weight, self.unlabeled_weight)
         if self.propensity is None and all((g == g[0]).all() for g in groups):
-            return _core.TrainingRows(self.order, self.n_labeled)
-        return _core.TrainingRows(self.order, self.n_labeled, self.positive_weight, self.weight)
+            return _core.TrainingRows(self.order, self.n_labeled, fold=self.fold)
+        return _core.TrainingRows(
+            self.order, self.n_labeled, self.positive_weight, self.weight, self.fold
+        )
 
 
 def training_rows(
