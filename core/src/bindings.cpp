@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -138,6 +139,16 @@ FitRows view(const TrainingRows& rows) {
     return result;
 }
 
+// Codes of training rows, shared by the forests that are trained on them.
+struct Codes {
+    Columns columns;
+    In<Row> order;
+
+    std::size_t n_features() const { return columns.column.size(); }
+};
+
+const Columns& view(const Codes& codes) { return codes.columns; }
+
 template <class T>
 std::string dtype_name() {
     const char* const kind = std::is_floating_point_v<T> ? "float"
@@ -177,6 +188,19 @@ NodeArrays node_arrays(const Arrays& arrays) {
 }
 
 template <class Table>
+Codes encode_rows(const Table& x, const TrainingRows& rows,
+                  const std::vector<FeatureId>& categorical_features, unsigned n_threads,
+                  const Progress& progress) {
+    const Poll poll = polling(progress);
+    const Poll poll_before_end = [&](std::size_t, std::size_t) { poll(0, 1); };
+    const auto columns = [&] {
+        const nb::gil_scoped_release release;
+        return encode(view(x), view(rows), categorical_features, n_threads, poll_before_end);
+    };
+    return {columns(), rows.order};
+}
+
+template <class Table>
 Arrays train_forest(const Table& x, const TrainingRows& rows, const TrainParams& params,
                     const Progress& progress) {
     std::vector<Tree> trees;
@@ -207,6 +231,14 @@ Arrays train_forest(const Table& x, const TrainingRows& rows, const TrainParams&
         result[field.name] = own(std::move(all), {n_nodes});
     });
     return result;
+}
+
+Arrays train_on_codes(const Codes& codes, const TrainingRows& rows, const TrainParams& params,
+                      const Progress& progress) {
+    if (!std::ranges::equal(view(rows.order), view(codes.order))) {
+        throw std::invalid_argument("the rows are not those that were encoded");
+    }
+    return train_forest(codes, rows, params, progress);
 }
 
 // Check the width of X and call fill(X, poll) without the GIL.
@@ -260,6 +292,9 @@ void bind_training(nb::module_& m) {
     m.def("train", &train_forest<X>, "x"_a.noconvert(), "rows"_a, "params"_a,
           "progress"_a = nb::none(),
           "Grow trees on the given rows of x and return the arrays of the forest.");
+    m.def("encode", &encode_rows<X>, "x"_a.noconvert(), "rows"_a, "categorical_features"_a,
+          "n_threads"_a, "progress"_a = nb::none(),
+          "Encode the given rows of x, to train several forests on them.");
 }
 
 // Predictions for matrices of type X.
@@ -351,6 +386,11 @@ NB_MODULE(_core, m) {
                       std::optional<In<std::uint8_t>>>(),
              "order"_a, "n_labeled"_a, "positive"_a = nb::none(), "sample"_a = nb::none(),
              "fold"_a.noconvert() = nb::none());
+
+    nb::class_<Codes>(m, "Codes", "Codes of the training rows of a matrix.")
+        .def_prop_ro("n_features", &Codes::n_features);
+    m.def("train", &train_on_codes, "codes"_a, "rows"_a, "params"_a, "progress"_a = nb::none(),
+          "Grow trees on the same rows as were encoded; their categorical features are known.");
 
     m.attr("LEAF") = kLeaf;
     nb::class_<FieldDescription>(m, "NodeField")

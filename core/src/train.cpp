@@ -62,6 +62,15 @@ std::vector<Tree> train(const Table& x, const FitRows& rows, const RowWeights& w
     return train_on(codes, rows, weights, params, poll);
 }
 
+std::vector<Tree> train(const Columns& columns, const FitRows& rows, const RowWeights& weights,
+                        const TrainParams& params, const Poll& poll) {
+    if (rows.order.size() != columns.n_rows || rows.n_labeled != columns.n_labeled) {
+        throw std::invalid_argument("the rows are not those that were encoded");
+    }
+    const auto codes = [&]() -> const Columns& { return columns; };
+    return train_on(codes, rows, weights, params, poll);
+}
+
 #define PUFOREST_TRAIN(Table)                                                         \
     template std::vector<Tree> train(const Table&, const FitRows&, const RowWeights&, \
                                      const TrainParams&, const Poll&);

@@ -127,6 +127,21 @@ TEST(memory_any_allocation_of_a_fit_may_fail) {
     }
 }
 
+TEST(memory_any_allocation_of_a_fit_to_shared_codes_may_fail) {
+    const Data<> data = random_data(6, {200, 1000, 5, 0});
+    TrainParams params = default_params(data);
+    params.max_depth = 5;
+    const auto expected = fit(data, params);
+    for (const std::uint32_t n_threads : {1u, 2u}) {
+        params.n_threads = n_threads;
+        const Columns columns = encode(data.matrix(), data.fit_rows(), {}, n_threads, Poll{});
+        const auto fit_codes = [&] { return train(columns, data.fit_rows(), {}, params, Poll{}); };
+        const std::size_t tried = fail_each_allocation([&] { CHECK(same(fit_codes(), expected)); });
+        CHECK(tried > 20);
+        CHECK(same(fit_codes(), expected));
+    }
+}
+
 // The same with missing values and categories: a sparse matrix, and weights with constraints.
 TEST(memory_any_allocation_of_a_fit_to_a_table_may_fail) {
     const Table table = random_table(5, {150, 900, 6, 40});

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "puforest/columns.hpp"
 #include "puforest/masses.hpp"
 #include "puforest/parallel.hpp"
 #include "puforest/params.hpp"
@@ -16,6 +17,11 @@ namespace puforest {
 // feature that `x` does not have.
 template <class Table>
 std::vector<Tree> train(const Table& x, const FitRows& rows, const RowWeights& weights,
+                        const TrainParams& params, const Poll& poll);
+
+// The same trees from the codes of these rows, which can be shared by several forests. Features are
+// categorical if they were encoded so.
+std::vector<Tree> train(const Columns& columns, const FitRows& rows, const RowWeights& weights,
                         const TrainParams& params, const Poll& poll);
 
 }  // namespace puforest
