@@ -447,7 +447,7 @@ def draw_outside_fold(key, tree, fold, n_folds, n_labeled, *, replace, labeled, 
     `labeled` and `unlabeled` are the largest numbers of rows to draw.
     """
     seen = np.flatnonzero(fold != tree % n_folds)
-    n_seen = np.count_nonzero(seen < n_labeled)
+    n_seen = int((seen < n_labeled).sum())
     return seen[
         draw_sample(
             key, n_seen, len(seen), replace=replace, together=False,
@@ -457,8 +457,11 @@ def draw_outside_fold(key, tree, fold, n_folds, n_labeled, *, replace, labeled, 
 
 
 def held_out_mean(values, fold, n_folds):
-    """Mean of each row over the trees that left out its fold; `values` has a row per tree."""
-    n_trees, n_rows = values.shape
-    trees_of = [[t for t in range(n_trees) if t % n_folds == fold[i]] for i in range(n_rows)]
-    return np.array([sum(values[t, i] for t in trees) / len(trees) if trees else math.nan
-                     for i, trees in enumerate(trees_of)])  # fmt: skip
+    """Mean of each row over the trees that left out its fold; `values` has a row for each tree."""
+    total, count = np.zeros(len(fold)), np.zeros(len(fold))
+    for t, value in enumerate(values):
+        held_out = fold == t % n_folds
+        total[held_out] += value[held_out]
+        count[held_out] += 1
+    with np.errstate(invalid="ignore"):
+        return total / count
