@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,18 @@ class TrainingRows:
     @property
     def unlabeled_weight(self) -> NDArray[np.float64]:
         return self.weight[self.n_labeled :]
+
+    def at(self, positions: NDArray[np.intp]) -> TrainingRows:
+        """Return the rows at ascending positions."""
+        n = int(np.searchsorted(positions, self.n_labeled))
+        return replace(
+            self,
+            order=self.order[positions],
+            n_labeled=n,
+            weight=self.weight[positions],
+            propensity=None if self.propensity is None else self.propensity[positions[:n]],
+            fold=None if self.fold is None else self.fold[positions],
+        )
 
     def native(self) -> _core.TrainingRows:
         """Convert to the core's type, without weights if they are constant within each group."""
