@@ -162,6 +162,23 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
+def describe(run: Run, data: Split, model: Any, prior: float | None) -> dict[str, Any]:
+    """Return the line of a run without its results."""
+    return dict.fromkeys(FIELDS, "") | {
+        "dataset": run.dataset,
+        "method": run.method,
+        "draw": run.draw,
+        "n_labeled": run.n_labeled,
+        "scenario": run.scenario,
+        "features": data.X.shape[1],
+        "prior": "" if prior is None else prior,
+        "resampled_prior": "" if run.prior is None else run.prior,
+        **setup(),
+        "settings": settings(run, model),
+        "differs": data.differs,
+    }
+
+
 def perform(
     run: Run,
     data: Split,
@@ -177,20 +194,7 @@ def perform(
     resumed = checkpoint is not None and checkpoint.is_file()
     if checkpoint is not None:
         checkpoint.parent.mkdir(parents=True, exist_ok=True)
-    record = dict.fromkeys(FIELDS, "") | {
-        "dataset": run.dataset,
-        "method": run.method,
-        "draw": run.draw,
-        "n_labeled": run.n_labeled,
-        "scenario": run.scenario,
-        "features": data.X.shape[1],
-        "prior": "" if prior is None else prior,
-        "resampled_prior": "" if run.prior is None else run.prior,
-        "threads": threads,
-        **setup(),
-        "settings": settings(run, model),
-        "differs": data.differs,
-    }
+    record = describe(run, data, model, prior) | {"threads": threads}
     with warnings.catch_warnings(), threadpool_limits(threads):
         for category, message in EXPECTED_WARNINGS:
             warnings.filterwarnings("ignore", message, category)

@@ -99,6 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         metavar="METHOD",
         help="discard the stored runs of these methods, for example after changes to them",
     )
+    add("--page-only", action="store_true", help="write the page from the stored runs")
     out = Path(__file__).parent / "leaderboard"
     add("--out", type=Path, default=out, help="folder for the results")
     args = parser.parse_args(arguments)
@@ -108,6 +109,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if wrong := [name for name in given if name not in METHODS]:
             parser.error(f"{option}: unknown {wrong[0]}; known are {', '.join(METHODS)}")
     results = Results(args.out / "runs.csv")
+    if args.page_only:
+        leaderboard_page.write(results, args.out)
+        return
     if args.repeat:
         results.drop(lambda line: line["method"] in args.repeat)
     folders = Folders(args.data, args.keel, args.disdat)

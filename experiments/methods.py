@@ -134,7 +134,8 @@ def network(
         may_stop = stops_early and epochs > patience
         # If neither can stop early, both variants are the same training, done once.
         way = "stopped" if may_stop else "whole"
-        of = f"{run.dataset}-{run.scenario}-{run.n_labeled}-{kind}-{way}-{run.draw}"
+        case = f"{run.scenario}-{run.n_labeled}" + (f"-{run.prior}" if run.prior else "")
+        of = f"{run.dataset}-{case}-{kind}-{way}-{run.draw}"
 
         def after_epoch(row: dict[str, float]) -> None:
             setting.tell(f"epoch {row['epoch']:.0f} of {epochs}")

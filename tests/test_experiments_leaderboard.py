@@ -82,6 +82,11 @@ def test_page(board, tmp_path):
     assert {line["resampled_prior"] for line in lines} == {"", "0.05"}  # of penbased
 
 
+def test_page_without_runs(tmp_path, capsys):
+    leaderboard.main(["--page-only", "--out", str(tmp_path)])
+    assert "no data set was run with all methods yet" in capsys.readouterr().out
+
+
 def test_runs_can_be_repeated(board, tmp_path):
     part = ["--datasets", "one", "--parts", "known"]
     board(*part)
