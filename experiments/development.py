@@ -101,7 +101,7 @@ def cases(name: str, folders: Folders, draws: int) -> Iterator[Run]:
                 yield Run(name, "", draw, n, scenario, prior)
 
 
-def first_cases(name: str, folders: Folders, draws: int) -> Iterator[Run]:
+def middle_cases(name: str, folders: Folders, draws: int) -> Iterator[Run]:
     """Yield the cases with about 200 labeled rows and the class prior of the data."""
     found = [case for case in cases(name, folders, draws) if case.prior is None]
     n = max((case.n_labeled for case in found if case.n_labeled <= LABELED[1]), default=None)

@@ -38,7 +38,7 @@ def known(name: str, folders: Folders, draws: int) -> Iterator[Run]:
 def unknown(name: str, folders: Folders, draws: int) -> Iterator[Run]:
     """Yield the runs on a data set with an unknown class prior."""
     if name not in LARGE:
-        for case in development.first_cases(name, folders, draws):
+        for case in development.middle_cases(name, folders, draws):
             yield from (replace(case, method=method) for method in UNKNOWN_PRIOR)
 
 
