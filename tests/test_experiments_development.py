@@ -6,7 +6,7 @@ import pytest
 
 from experiments import development, harness
 from experiments.data import Split, WholeTable, as_numbers, with_categories
-from experiments.development import Folders, cases, middle_cases, load_development
+from experiments.development import Folders, cases, load_development, middle_cases
 from experiments.methods import METHODS, Method, Run
 from experiments.rivals import DownSampledForest
 from experiments.species import FEWEST_RECORDS, load_species, record_counts
