@@ -439,3 +439,29 @@ def draw_sample(key, n_labeled, n_rows, *, replace, together, labeled, unlabeled
         draw(0, n_labeled, labeled)
         draw(n_labeled, n_rows - n_labeled, unlabeled)
     return np.repeat(np.arange(n_rows), times)
+
+
+def draw_outside_fold(key, tree, fold, n_folds, n_labeled, *, replace, labeled, unlabeled):
+    """Positions of the rows that a tree uses, among those whose fold is not `tree` mod `n_folds`.
+
+    `labeled` and `unlabeled` are the largest numbers of rows to draw.
+    """
+    seen = np.flatnonzero(fold != tree % n_folds)
+    n_seen = int((seen < n_labeled).sum())
+    return seen[
+        draw_sample(
+            key, n_seen, len(seen), replace=replace, together=False,
+            labeled=min(labeled, n_seen), unlabeled=min(unlabeled, len(seen) - n_seen),
+        )
+    ]  # fmt: skip
+
+
+def held_out_mean(values, fold, n_folds):
+    """Mean of each row over the trees that left out its fold; `values` has a row for each tree."""
+    total, count = np.zeros(len(fold)), np.zeros(len(fold))
+    for t, value in enumerate(values):
+        held_out = fold == t % n_folds
+        total[held_out] += value[held_out]
+        count[held_out] += 1
+    with np.errstate(invalid="ignore"):
+        return total / count

@@ -6,6 +6,7 @@ from export_cases import forest_of
 
 from puforest._conditions import condition, label_text
 from puforest._kinds import BOOLEAN, DATETIME, DURATION, ColumnKind
+from puforest._model import Forest
 from puforest._schema import FeatureSchema
 from puforest._text import rounded
 
@@ -101,7 +102,7 @@ def test_names():
 
 
 def test_nodes_of_later_trees():
-    forest = stump(0, 1.0).followed_by(stump(1, listed=[2], missing_left=False))
+    forest = Forest.joined([stump(0, 1.0), stump(1, listed=[2], missing_left=False)])
     assert texts(forest, 3) == ("odor = creosote", "odor != creosote")
     with pytest.raises(ValueError, match="node 4 is a leaf"):
         condition(SCHEMA, forest, 4)

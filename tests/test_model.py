@@ -288,5 +288,7 @@ def test_core_rejects_invalid_shapes(forest, blobs):
     with pytest.raises(ValueError, match="weights must have one value per row"):
         _core.train(X, rows, _core.TrainParams())
     rows = _core.TrainingRows(np.array([0, 10**6], dtype=np.uint32), 1)
+    params = _core.TrainParams()
+    params.sampling = _core.Sampling(True, False, 1, 1)
     with pytest.raises(ValueError, match="outside X"):
-        _core.train(X, rows, _core.TrainParams())
+        _core.train(X, rows, params)

@@ -78,7 +78,8 @@ def draw_case(seed, *, exact):
     return X, labeled, weight, propensity, params
 
 
-def reference_tree(X, labeled, weight, propensity, params, key, **kind):
+def reference_tree(X, labeled, weight, propensity, params, key, *, rows=slice(None), **kind):
+    """The naive tree on some of the rows, with the masses of all."""
     params = dict(params)
     masses = group_masses(
         risk=params["risk"],
@@ -97,7 +98,8 @@ def reference_tree(X, labeled, weight, propensity, params, key, **kind):
             params[name] = none
     positive = weight if propensity is None else weight / propensity
     totals = (masses.labeled_p, masses.labeled_u, masses.unlabeled_u)
-    return oracle.Tree(X, labeled, positive, weight, totals, key=key, **params, **kind)
+    data = (a[rows] for a in (X, labeled, positive, weight))
+    return oracle.Tree(*data, totals, key=key, **params, **kind)
 
 
 def assert_same_tree(forest, tree):
@@ -148,8 +150,8 @@ def draw_kinds(rng, X, labeled):
     return categorical, monotone
 
 
-def grown(X, labeled, weight, propensity, params, *, categorical, monotone, seed, **kind):
-    """A tree grown by the core on a matrix, without the schema of an estimator."""
+def inputs(X, labeled, weight, propensity, params, *, categorical, monotone, seed, **kind):
+    """The inputs of `grow` for a matrix, without the schema of an estimator."""
     thresholds = _core.Thresholds[kind.pop("thresholds")]
     rows = training_rows(labeled.astype(int), weight, propensity, risk=params["risk"])
     table = EncodedTable(X, tuple(categorical))
@@ -166,7 +168,7 @@ def grown(X, labeled, weight, propensity, params, *, categorical, monotone, seed
     native.seed = seed
     native.increasing_features = [j for j, sign in monotone.items() if sign == 1]
     native.decreasing_features = [j for j, sign in monotone.items() if sign == -1]
-    return grow(table, rows, native)
+    return table, rows, native
 
 
 @pytest.mark.parametrize("thresholds", ["random", "optimal"])
@@ -187,7 +189,7 @@ def test_missing_values_categories_and_constraints(thresholds, seed):
         {"n_thresholds": 1 + seed % 3} if thresholds == "random" else {}
     )
     kinds = {"categorical": categorical, "monotone": monotone}
-    forest = grown(X, labeled, weight, propensity, params, seed=seed, **kinds, **kind)
+    forest = grow(*inputs(X, labeled, weight, propensity, params, seed=seed, **kinds, **kind))
     key = oracle.tree_key(seed, 0)
     tree = reference_tree(X, labeled, weight, propensity, params, key, **kinds, **kind)
     assert_same_tree(forest, tree)

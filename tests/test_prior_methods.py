@@ -181,7 +181,7 @@ def test_elkan_noto_with_zero_scores(variant):
 def prior_sample(X, labeled):
     weight = np.ones(len(X))
     totals = (labeled.sum(), (~labeled).sum())
-    return PriorSample(EncodedTable(X), X, np.arange(len(X)), labeled, weight, *totals)
+    return PriorSample(labeled, weight, *totals, EncodedTable(X), X, np.arange(len(X)))
 
 
 @pytest.mark.parametrize("n_folds", [2, 5])

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -114,12 +115,14 @@ Poll polling(const Progress& progress) {
     };
 }
 
-// Training rows of X in order, labeled rows first, and their weights by position in that order.
+// Training rows of X in order, labeled rows first; their weights and folds by position in that
+// order.
 struct TrainingRows {
     In<Row> order;
     std::uint32_t n_labeled;
     std::optional<In<double>> positive;
     std::optional<In<double>> sample;
+    std::optional<In<std::uint8_t>> fold;
 
     RowWeights weights() const {
         if (!sample) return {};
@@ -129,6 +132,22 @@ struct TrainingRows {
         return {positive->data(), sample->data()};
     }
 };
+
+FitRows view(const TrainingRows& rows) {
+    FitRows result{view(rows.order), rows.n_labeled};
+    if (rows.fold) result.fold = view(*rows.fold);
+    return result;
+}
+
+// Codes of training rows, shared by the forests that are trained on them.
+struct Codes {
+    Columns columns;
+    In<Row> order;
+
+    std::size_t n_features() const { return columns.column.size(); }
+};
+
+const Columns& view(const Codes& codes) { return codes.columns; }
 
 template <class T>
 std::string dtype_name() {
@@ -169,6 +188,19 @@ NodeArrays node_arrays(const Arrays& arrays) {
 }
 
 template <class Table>
+Codes encode_rows(const Table& x, const TrainingRows& rows,
+                  const std::vector<FeatureId>& categorical_features, unsigned n_threads,
+                  const Progress& progress) {
+    const Poll poll = polling(progress);
+    const Poll poll_before_end = [&](std::size_t, std::size_t) { poll(0, 1); };
+    const auto columns = [&] {
+        const nb::gil_scoped_release release;
+        return encode(view(x), view(rows), categorical_features, n_threads, poll_before_end);
+    };
+    return {columns(), rows.order};
+}
+
+template <class Table>
 Arrays train_forest(const Table& x, const TrainingRows& rows, const TrainParams& params,
                     const Progress& progress) {
     std::vector<Tree> trees;
@@ -176,7 +208,7 @@ Arrays train_forest(const Table& x, const TrainingRows& rows, const TrainParams&
         const RowWeights weights = rows.weights();
         const Poll poll = polling(progress);
         const nb::gil_scoped_release release;
-        trees = train(view(x), view(rows.order), rows.n_labeled, weights, params, poll);
+        trees = train(view(x), view(rows), weights, params, poll);
     }
     std::vector<std::int64_t> offset{0};
     for (const Tree& tree : trees) offset.push_back(offset.back() + tree.size());
@@ -199,6 +231,14 @@ Arrays train_forest(const Table& x, const TrainingRows& rows, const TrainParams&
         result[field.name] = own(std::move(all), {n_nodes});
     });
     return result;
+}
+
+Arrays train_on_codes(const Codes& codes, const TrainingRows& rows, const TrainParams& params,
+                      const Progress& progress) {
+    if (!std::ranges::equal(view(rows.order), view(codes.order))) {
+        throw std::invalid_argument("the rows are not those that were encoded");
+    }
+    return train_forest(codes, rows, params, progress);
 }
 
 // Check the width of X and call fill(X, poll) without the GIL.
@@ -241,9 +281,20 @@ Out<double> predict_held_out(const Predictor<Real>& self, const X& x, const Trai
     const std::size_t n_rows = view(x).rows;
     std::vector<double> mean(n_rows, std::numeric_limits<double>::quiet_NaN());
     predict(self, x, [&](const AnyMatrix<Real>& matrix, const Poll& poll) {
-        self.mean_held_out(matrix, view(rows.order), rows.n_labeled, params, mean.data(), poll);
+        self.mean_held_out(matrix, view(rows), params, mean.data(), poll);
     });
     return own(std::move(mean), {n_rows});
+}
+
+// Training on matrices of type X.
+template <class X>
+void bind_training(nb::module_& m) {
+    m.def("train", &train_forest<X>, "x"_a.noconvert(), "rows"_a, "params"_a,
+          "progress"_a = nb::none(),
+          "Grow trees on the given rows of x and return the arrays of the forest.");
+    m.def("encode", &encode_rows<X>, "x"_a.noconvert(), "rows"_a, "categorical_features"_a,
+          "n_threads"_a, "progress"_a = nb::none(),
+          "Encode the given rows of x, to train several forests on them.");
 }
 
 // Predictions for matrices of type X.
@@ -255,7 +306,7 @@ void bind_predictions(nb::class_<Predictor<Real>>& predictor) {
         .def("leaves", &predict_leaves<Real, X>, "x"_a.noconvert(), "n_threads"_a,
              "Index of the leaf that each row reaches in each tree.")
         .def("mean_held_out", &predict_held_out<Real, X>, "x"_a.noconvert(), "rows"_a, "params"_a,
-             "Mean leaf value over the trees that did not train on a row, or NaN.");
+             "Mean leaf value over the trees that did not train on a row or on its fold, or NaN.");
 }
 
 template <class Real>
@@ -263,12 +314,8 @@ void bind_for(nb::module_& m, const char* sparse_name, const char* predictor_nam
     nb::class_<SparseRows<Real>>(m, sparse_name, "Sparse matrix by rows (CSR, sorted indices).")
         .def(nb::init<In<Real>, In<std::int32_t>, In<std::int64_t>, std::size_t>(), "data"_a,
              "indices"_a, "indptr"_a, "n_columns"_a);
-    const char* const train_doc =
-        "Grow trees on the given rows of x and return the arrays of the forest.";
-    m.def("train", &train_forest<In2<Real>>, "x"_a.noconvert(), "rows"_a, "params"_a,
-          "progress"_a = nb::none(), train_doc);
-    m.def("train", &train_forest<SparseRows<Real>>, "x"_a, "rows"_a, "params"_a,
-          "progress"_a = nb::none(), train_doc);
+    bind_training<In2<Real>>(m);
+    bind_training<SparseRows<Real>>(m);
     nb::class_<Predictor<Real>> predictor(m, predictor_name);
     predictor.def(
         "__init__",
@@ -311,8 +358,8 @@ NB_MODULE(_core, m) {
     nb::class_<GroupMasses>(m, "GroupMasses")
         .def(nb::init<double, double, double>(), "labeled_p"_a, "labeled_u"_a, "unlabeled_u"_a);
     nb::class_<Sampling>(m, "Sampling")
-        .def(nb::init<bool, bool, std::uint32_t, std::uint32_t>(), "replace"_a, "together"_a,
-             "labeled"_a, "unlabeled"_a);
+        .def(nb::init<bool, bool, std::uint32_t, std::uint32_t, std::uint32_t>(), "replace"_a,
+             "together"_a, "labeled"_a, "unlabeled"_a, "n_folds"_a = 0);
     nb::class_<TrainParams>(m, "TrainParams")
         .def(nb::init<>())
         .def_rw("risk", &TrainParams::risk)
@@ -335,9 +382,15 @@ NB_MODULE(_core, m) {
         .def_rw("increasing_features", &TrainParams::increasing_features)
         .def_rw("decreasing_features", &TrainParams::decreasing_features);
     nb::class_<TrainingRows>(m, "TrainingRows")
-        .def(nb::init<In<Row>, std::uint32_t, std::optional<In<double>>,
-                      std::optional<In<double>>>(),
-             "order"_a, "n_labeled"_a, "positive"_a = nb::none(), "sample"_a = nb::none());
+        .def(nb::init<In<Row>, std::uint32_t, std::optional<In<double>>, std::optional<In<double>>,
+                      std::optional<In<std::uint8_t>>>(),
+             "order"_a, "n_labeled"_a, "positive"_a = nb::none(), "sample"_a = nb::none(),
+             "fold"_a.noconvert() = nb::none());
+
+    nb::class_<Codes>(m, "Codes", "Codes of the training rows of a matrix.")
+        .def_prop_ro("n_features", &Codes::n_features);
+    m.def("train", &train_on_codes, "codes"_a, "rows"_a, "params"_a, "progress"_a = nb::none(),
+          "Grow trees on the same rows as were encoded; their categorical features are known.");
 
     m.attr("LEAF") = kLeaf;
     nb::class_<FieldDescription>(m, "NodeField")

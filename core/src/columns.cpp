@@ -9,6 +9,7 @@
 
 #include "column_encoder.hpp"
 #include "puforest/kernels.hpp"
+#include "puforest/sampling.hpp"
 
 namespace puforest {
 
@@ -121,9 +122,12 @@ void require_categories(std::span<const Real> values) {
 }
 
 template <class Table>
-Columns encode(const Table& x, const EncodedRows& rows, std::span<const FeatureId> categorical,
+Columns encode(const Table& x, const FitRows& rows, std::span<const FeatureId> categorical,
                unsigned n_threads, const Poll& poll) {
     using Real = std::remove_cvref_t<decltype(*x.data)>;
+    if (x.cols == 0) throw std::invalid_argument("X has no columns");
+    if (x.cols > kMaxColumns) throw std::invalid_argument("too many columns: at most 2^29 - 1");
+    check_order(rows.order, x.rows);
     // Neighboring columns are copied from X in blocks before they are encoded, since they share
     // cache lines in a row-major X. The copy stays below kBlockBytes if n allows.
     constexpr std::size_t kBlockBytes = std::size_t{64} << 20;
@@ -164,9 +168,9 @@ Columns encode(const Table& x, const EncodedRows& rows, std::span<const FeatureI
     return result;
 }
 
-#define PUFOREST_ENCODE(Table)                                                            \
-    template Columns encode(const Table&, const EncodedRows&, std::span<const FeatureId>, \
-                            unsigned, const Poll&);
+#define PUFOREST_ENCODE(Table)                                                                  \
+    template Columns encode(const Table&, const FitRows&, std::span<const FeatureId>, unsigned, \
+                            const Poll&);
 PUFOREST_ENCODE(Matrix<float>)
 PUFOREST_ENCODE(Matrix<double>)
 PUFOREST_ENCODE(SparseMatrix<float>)

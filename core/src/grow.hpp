@@ -15,14 +15,6 @@
 
 namespace puforest {
 
-// Shared by all trees of a fit.
-struct Growth {
-    const Columns& columns;
-    WorksetPool& pool;
-    const Monotone& monotone;
-    const TrainParams& params;
-};
-
 template <class Stats>
 PackedTree<Stats> grow_tree(const Growth& growth, std::uint32_t tree, const StopFlag& stop);
 
@@ -30,10 +22,10 @@ template <class Loss, class Stats>
 PackedTree<Stats> grow_with_loss(const Growth& g, std::uint32_t tree, const StopFlag& stop) {
     if (g.params.risk == Risk::uPU) {
         using Risk = NodeRisk<Loss, false>;
-        return Builder<Risk, Stats>(g.columns, g.pool, g.monotone, g.params, tree, stop).grow();
+        return Builder<Risk, Stats>(g, tree, stop).grow();
     }
     using Risk = NodeRisk<Loss, true>;
-    return Builder<Risk, Stats>(g.columns, g.pool, g.monotone, g.params, tree, stop).grow();
+    return Builder<Risk, Stats>(g, tree, stop).grow();
 }
 
 template <class Stats>

@@ -349,37 +349,42 @@ void Predictor<Real>::leaves(const AnyMatrix<Real>& x, std::int32_t* out, unsign
 }
 
 template <class Real>
-void Predictor<Real>::mean_held_out(const AnyMatrix<Real>& x, std::span<const Row> order,
-                                    std::uint32_t n_labeled, const TrainParams& params, double* out,
+void Predictor<Real>::mean_held_out(const AnyMatrix<Real>& x, const FitRows& rows,
+                                    const TrainParams& params, double* out,
                                     const Poll& poll) const {
-    check_rows(order, n_labeled, row_count(x), params.sampling);
-    const auto n_rows = static_cast<std::uint32_t>(order.size());
-    std::vector<std::vector<bool>> seen(n_trees(), std::vector<bool>(n_rows));
+    check_order(rows.order, row_count(x));
+    check_sampling(rows, params.sampling);
+    const auto mean_over = [&](const auto& is_held_out) {
+        for_each_block(
+            x, rows.size(), rows.order.data(), params.n_threads, poll,
+            [&](const RowBlock<Real>& block, const StopFlag& stop) {
+                std::array<double, kMostRows> sum{};
+                std::array<std::uint32_t, kMostRows> count{};
+                for_each_leaf(
+                    block, stop,
+                    [&](std::size_t t, std::size_t k) { return is_held_out(t, block.first + k); },
+                    [&](std::size_t, std::size_t k, NodeId, double value) {
+                        sum[k] += value;
+                        ++count[k];
+                    });
+                for (std::size_t k = 0; k < block.size; ++k) {
+                    out[rows.order[block.first + k]] =
+                        count[k] ? sum[k] / count[k] : std::numeric_limits<double>::quiet_NaN();
+                }
+            });
+    };
+    if (const std::uint32_t n_folds = params.sampling.n_folds; n_folds > 0) {
+        mean_over([&](std::size_t t, std::size_t row) { return rows.fold[row] == t % n_folds; });
+        return;
+    }
+    std::vector<std::vector<bool>> seen(n_trees(), std::vector<bool>(rows.size()));
     run_tasks(
         n_trees(), params.n_threads,
         [&](std::size_t t, const StopFlag&) {
-            const Sample sample =
-                draw_sample(params.sampling, tree_key(params.seed, t), n_labeled, n_rows);
-            for (const Row row : sample.rows) seen[t][row] = true;
+            for (const Row row : draw_sample(params, t, rows).rows) seen[t][row] = true;
         },
         poll);
-    for_each_block(x, n_rows, order.data(), params.n_threads, poll,
-                   [&](const RowBlock<Real>& block, const StopFlag& stop) {
-                       std::array<double, kMostRows> sum{};
-                       std::array<std::uint32_t, kMostRows> count{};
-                       for_each_leaf(
-                           block, stop,
-                           [&](std::size_t t, std::size_t k) { return !seen[t][block.first + k]; },
-                           [&](std::size_t, std::size_t k, NodeId, double value) {
-                               sum[k] += value;
-                               ++count[k];
-                           });
-                       for (std::size_t k = 0; k < block.size; ++k) {
-                           out[order[block.first + k]] =
-                               count[k] ? sum[k] / count[k]
-                                        : std::numeric_limits<double>::quiet_NaN();
-                       }
-                   });
+    mean_over([&](std::size_t t, std::size_t row) { return !seen[t][row]; });
 }
 
 template class Predictor<float>;

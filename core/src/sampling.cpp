@@ -27,22 +27,53 @@ std::uint32_t total(const Multiplicity& times, Row first, Row last) {
     return std::accumulate(times.begin() + first, times.begin() + last, std::uint32_t{0});
 }
 
+void require(bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(what);
+}
+
+void check_folds(const FitRows& rows, std::uint32_t n_folds) {
+    require(rows.fold.size() == rows.order.size(), "folds require one value per row");
+    const auto fits = [&](std::uint8_t fold) { return fold < n_folds; };
+    require(std::ranges::all_of(rows.fold, fits), "the fold of a row is not below n_folds");
+    for (const auto group : {rows.fold.first(rows.n_labeled), rows.fold.subspan(rows.n_labeled)}) {
+        require(std::ranges::count(group, group[0]) < std::ssize(group),
+                "a fold has all labeled or all unlabeled rows: some trees would have none");
+    }
+}
+
+// All rows of other folds.
+Sample outside_fold(const FitRows& rows, std::size_t fold) {
+    Sample sample;
+    sample.rows.reserve(rows.size());
+    for (Row row = 0; row < rows.size(); ++row) {
+        if (rows.fold[row] == fold) continue;
+        sample.rows.push_back(row);
+        sample.n_labeled += row < rows.n_labeled;
+    }
+    return sample;
+}
+
 }  // namespace
 
-void check_rows(std::span<const Row> order, std::uint32_t n_labeled, std::size_t x_rows,
-                const Sampling& sampling) {
-    const auto require = [](bool holds, const char* what) {
-        if (!holds) throw std::invalid_argument(what);
-    };
+void check_order(std::span<const Row> order, std::size_t x_rows) {
+    require(!order.empty(), "no rows are given");
     require(order.size() <= kMaxRows, "too many rows: at most 2^30 - 1");
-    require(n_labeled > 0 && n_labeled < order.size(),
-            "both labeled and unlabeled rows are required");
-    require(std::all_of(order.begin(), order.end(), [&](Row row) { return row < x_rows; }),
+    require(std::ranges::all_of(order, [&](Row row) { return row < x_rows; }),
             "a row index is outside X");
+}
+
+void check_sampling(const FitRows& rows, const Sampling& sampling) {
+    require(rows.n_labeled > 0 && rows.n_labeled < rows.order.size(),
+            "both labeled and unlabeled rows are required");
+    if (sampling.n_folds > 0) {
+        require(!sampling.together, "rows are sampled by group if there are folds");
+        check_folds(rows, sampling.n_folds);
+    }
     if (sampling.together) return;
     require(sampling.labeled > 0 && sampling.unlabeled > 0, "a tree requires rows of both groups");
-    require(sampling.replace ||
-                (sampling.labeled <= n_labeled && sampling.unlabeled <= order.size() - n_labeled),
+    require(sampling.replace || sampling.n_folds > 0 ||
+                (sampling.labeled <= rows.n_labeled &&
+                 sampling.unlabeled <= rows.order.size() - rows.n_labeled),
             "cannot draw more rows than there are without replacement");
 }
 
@@ -72,6 +103,19 @@ Sample draw_sample(const Sampling& sampling, std::uint64_t key, std::uint32_t n_
     sample.n_labeled = total(times, 0, n_labeled);
     sample.rows.reserve(sample.n_labeled + total(times, n_labeled, n_rows));
     for (Row row = 0; row < n_rows; ++row) sample.rows.insert(sample.rows.end(), times[row], row);
+    return sample;
+}
+
+Sample draw_sample(const TrainParams& params, std::size_t tree, const FitRows& rows) {
+    Sampling sampling = params.sampling;
+    const std::uint64_t key = tree_key(params.seed, tree);
+    if (sampling.n_folds == 0) return draw_sample(sampling, key, rows.n_labeled, rows.size());
+    const Sample seen = outside_fold(rows, tree % sampling.n_folds);
+    const auto n_seen = static_cast<std::uint32_t>(seen.rows.size());
+    sampling.labeled = std::min(sampling.labeled, seen.n_labeled);
+    sampling.unlabeled = std::min(sampling.unlabeled, n_seen - seen.n_labeled);
+    Sample sample = draw_sample(sampling, key, seen.n_labeled, n_seen);
+    for (Row& row : sample.rows) row = seen.rows[row];
     return sample;
 }
 

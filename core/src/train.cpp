@@ -8,20 +8,17 @@
 namespace puforest {
 namespace {
 
-// The codes are freed on return; only then are trees unpacked, which takes more memory.
-template <class Stats, class Table>
-std::vector<PackedTree<Stats>> grow(const Table& x, const EncodedRows& rows,
+// `codes()` returns Columns or a reference to them. Returned Columns are freed with this function;
+// only then are trees unpacked, which takes more memory.
+template <class Stats, class Codes>
+std::vector<PackedTree<Stats>> grow(const Codes& codes, const FitRows& rows,
                                     const RowWeights& weights, const TrainParams& params,
                                     const Poll& poll) {
-    const Poll poll_before_trees = [&](std::size_t, std::size_t) {
-        if (poll) poll(0, params.n_trees);
-    };
-    const Columns columns =
-        encode(x, rows, params.categorical_features, params.n_threads, poll_before_trees);
+    const Columns& columns = codes();
     const bool distinct = !params.sampling.replace && !params.sampling.together;
     WorksetPool pool(columns, weights, distinct, params.n_threads);
-    const Monotone monotone(params, x.cols);
-    const Growth growth{columns, pool, monotone, params};
+    const Monotone monotone(params, columns.column.size());
+    const Growth growth{columns, rows, pool, monotone, params};
     std::vector<PackedTree<Stats>> trees(params.n_trees);
     run_tasks(
         params.n_trees, params.n_threads,
@@ -43,22 +40,40 @@ std::vector<Tree> unpack(std::vector<PackedTree<Stats>> packed) {
     return trees;
 }
 
+template <class Codes>
+std::vector<Tree> train_on(const Codes& codes, const FitRows& rows, const RowWeights& weights,
+                           const TrainParams& params, const Poll& poll) {
+    check_sampling(rows, params.sampling);
+    return weights.uniform() ? unpack(grow<Counts>(codes, rows, weights, params, poll))
+                             : unpack(grow<Sums>(codes, rows, weights, params, poll));
+}
+
 }  // namespace
 
 template <class Table>
-std::vector<Tree> train(const Table& x, std::span<const Row> order, std::uint32_t n_labeled,
-                        const RowWeights& weights, const TrainParams& params, const Poll& poll) {
-    if (x.cols == 0) throw std::invalid_argument("X has no columns");
-    if (x.cols > kMaxColumns) throw std::invalid_argument("too many columns: at most 2^29 - 1");
-    check_rows(order, n_labeled, x.rows, params.sampling);
-    const EncodedRows rows{order, n_labeled};
-    return weights.uniform() ? unpack(grow<Counts>(x, rows, weights, params, poll))
-                             : unpack(grow<Sums>(x, rows, weights, params, poll));
+std::vector<Tree> train(const Table& x, const FitRows& rows, const RowWeights& weights,
+                        const TrainParams& params, const Poll& poll) {
+    const Poll poll_before_trees = [&](std::size_t, std::size_t) {
+        if (poll) poll(0, params.n_trees);
+    };
+    const auto codes = [&] {
+        return encode(x, rows, params.categorical_features, params.n_threads, poll_before_trees);
+    };
+    return train_on(codes, rows, weights, params, poll);
 }
 
-#define PUFOREST_TRAIN(Table)                                                           \
-    template std::vector<Tree> train(const Table&, std::span<const Row>, std::uint32_t, \
-                                     const RowWeights&, const TrainParams&, const Poll&);
+std::vector<Tree> train(const Columns& columns, const FitRows& rows, const RowWeights& weights,
+                        const TrainParams& params, const Poll& poll) {
+    if (rows.order.size() != columns.n_rows || rows.n_labeled != columns.n_labeled) {
+        throw std::invalid_argument("the rows are not those that were encoded");
+    }
+    const auto codes = [&]() -> const Columns& { return columns; };
+    return train_on(codes, rows, weights, params, poll);
+}
+
+#define PUFOREST_TRAIN(Table)                                                         \
+    template std::vector<Tree> train(const Table&, const FitRows&, const RowWeights&, \
+                                     const TrainParams&, const Poll&);
 PUFOREST_TRAIN(Matrix<float>)
 PUFOREST_TRAIN(Matrix<double>)
 PUFOREST_TRAIN(SparseMatrix<float>)

@@ -28,11 +28,13 @@ struct Data {
     std::size_t cols;
     std::vector<Row> order;
     std::uint32_t n_labeled;
+    std::vector<std::uint8_t> fold = {};
 
     std::size_t rows() const { return x.size() / cols; }
     std::uint32_t n_unlabeled() const {
         return static_cast<std::uint32_t>(order.size()) - n_labeled;
     }
+    FitRows fit_rows() const { return {order, n_labeled, fold}; }
     Matrix<Real> matrix() const {
         return {x.data(), rows(), cols, static_cast<std::ptrdiff_t>(cols), 1};
     }
@@ -90,6 +92,13 @@ inline Data<> random_data(std::uint64_t seed, const Shape& shape = {}) {
     }
     data.order.resize(n);
     return data;
+}
+
+inline std::vector<std::uint8_t> random_folds(std::size_t n, std::uint32_t n_folds) {
+    Rng rng(n_folds);
+    std::vector<std::uint8_t> fold(n);
+    for (std::uint8_t& f : fold) f = static_cast<std::uint8_t>(rng.below(n_folds));
+    return fold;
 }
 
 // A matrix with categorical columns.
@@ -176,7 +185,7 @@ inline TrainParams table_params(const Table& table) {
 template <class Real>
 std::vector<Tree> fit(const Data<Real>& data, const TrainParams& params,
                       const RowWeights& weights = {}, const Poll& poll = {}) {
-    return train(data.matrix(), data.order, data.n_labeled, weights, params, poll);
+    return train(data.matrix(), data.fit_rows(), weights, params, poll);
 }
 
 inline bool same(std::span<const Tree> a, std::span<const Tree> b) {

@@ -101,7 +101,8 @@ TEST(memory_workset_copies_again_after_a_failed_copy) {
 
 // Fits large enough for trees to copy rows, in all the ways that allocate differently.
 TEST(memory_any_allocation_of_a_fit_may_fail) {
-    const Data<> data = random_data(3, {200, 1000, 5, 0});
+    Data<> data = random_data(3, {200, 1000, 5, 0});
+    data.fold = random_folds(data.order.size(), 5);
     std::vector<double> ones(data.order.size(), 1.0);
     for (const std::uint32_t n_threads : {1u, 2u}) {
         for (const Thresholds thresholds : {Thresholds::Random, Thresholds::Optimal}) {
@@ -112,6 +113,7 @@ TEST(memory_any_allocation_of_a_fit_may_fail) {
                 params.n_threads = n_threads;
                 params.max_depth = 5;
                 if (weighted) params.sampling = {true, false, 150, 900};
+                if (!weighted && thresholds == Thresholds::Optimal) params.sampling.n_folds = 5;
                 if (!weighted && thresholds == Thresholds::Random) params.max_leaf_nodes = 30;
                 const RowWeights weights =
                     weighted ? RowWeights{ones.data(), ones.data()} : RowWeights{};
@@ -122,6 +124,21 @@ TEST(memory_any_allocation_of_a_fit_may_fail) {
                 CHECK(same(fit(data, params, weights), expected));
             }
         }
+    }
+}
+
+TEST(memory_any_allocation_of_a_fit_to_shared_codes_may_fail) {
+    const Data<> data = random_data(6, {200, 1000, 5, 0});
+    TrainParams params = default_params(data);
+    params.max_depth = 5;
+    const auto expected = fit(data, params);
+    for (const std::uint32_t n_threads : {1u, 2u}) {
+        params.n_threads = n_threads;
+        const Columns columns = encode(data.matrix(), data.fit_rows(), {}, n_threads, Poll{});
+        const auto fit_codes = [&] { return train(columns, data.fit_rows(), {}, params, Poll{}); };
+        const std::size_t tried = fail_each_allocation([&] { CHECK(same(fit_codes(), expected)); });
+        CHECK(tried > 20);
+        CHECK(same(fit_codes(), expected));
     }
 }
 
@@ -143,7 +160,7 @@ TEST(memory_any_allocation_of_a_fit_to_a_table_may_fail) {
     params.max_features = 4;
     params.max_depth = 4;
     check(params, [&](const TrainParams& some) {
-        return train(sparse.matrix(), table.order, table.n_labeled, {}, some, Poll{});
+        return train(sparse.matrix(), table.fit_rows(), {}, some, Poll{});
     });
     params.thresholds = Thresholds::Optimal;
     params.max_leaf_nodes = 20;
@@ -172,8 +189,7 @@ TEST(memory_any_allocation_of_a_prediction_may_fail) {
         predictor.mean(data.matrix(), mean.data(), n_threads, Poll{});
         predictor.leaves(sparse.matrix(), leaves.data(), n_threads, Poll{});
         params.n_threads = n_threads;
-        predictor.mean_held_out(data.matrix(), data.order, data.n_labeled, params, held_out.data(),
-                                Poll{});
+        predictor.mean_held_out(data.matrix(), data.fit_rows(), params, held_out.data(), Poll{});
         mean.insert(mean.end(), leaves.begin(), leaves.end());
         for (const Row row : data.order) mean.push_back(held_out[row]);
         return mean;

@@ -179,7 +179,7 @@ TEST(monotone_sparse_training_equals_dense_training) {
     for (const Thresholds mode : {Thresholds::Random, Thresholds::Optimal}) {
         TrainParams params = constrained_params(table);
         params.thresholds = mode;
-        const auto trees = train(sparse.matrix(), table.order, table.n_labeled, {}, params, Poll{});
+        const auto trees = train(sparse.matrix(), table.fit_rows(), {}, params, Poll{});
         CHECK(same(trees, fit(table, params)));
         CHECK(violations(trees, table) == 0);
     }

@@ -170,21 +170,25 @@ TEST(parallel_no_tasks_is_fine) {
 }
 
 TEST(parallel_threads_and_portions_do_not_change_the_trees) {
-    const Data<> data = random_data(10);
-    TrainParams params = default_params(data);
-    params.n_trees = 7;
-    params.sampling = {true, false, 40, 80};
-    const auto all = fit(data, params);
-    CHECK(all[0] != all[1]);
-    for (std::uint32_t n_threads = 2; n_threads <= 4; ++n_threads) {
-        params.n_threads = n_threads;
-        CHECK(same(fit(data, params), all));
+    Data<> data = random_data(10);
+    data.fold = random_folds(data.order.size(), 3);
+    for (const Sampling& sampling :
+         {Sampling{true, false, 40, 80}, Sampling{false, false, 40, 80, 3}}) {
+        TrainParams params = default_params(data);
+        params.n_trees = 7;
+        params.sampling = sampling;
+        const auto all = fit(data, params);
+        CHECK(all[0] != all[1]);
+        for (std::uint32_t n_threads = 2; n_threads <= 4; ++n_threads) {
+            params.n_threads = n_threads;
+            CHECK(same(fit(data, params), all));
+        }
+        params.first_tree = 2;
+        params.n_trees = 3;
+        CHECK(same(fit(data, params), std::span(all).subspan(2, 3)));
+        params.seed = 8;
+        CHECK(!same(fit(data, params), std::span(all).subspan(2, 3)));
     }
-    params.first_tree = 2;
-    params.n_trees = 3;
-    CHECK(same(fit(data, params), std::span(all).subspan(2, 3)));
-    params.seed = 8;
-    CHECK(!same(fit(data, params), std::span(all).subspan(2, 3)));
 }
 
 // Unless interrupted, these fits take minutes.

@@ -306,8 +306,7 @@ TEST(predict_held_out_averages_the_trees_not_trained_on_a_row) {
         const auto n = static_cast<std::uint32_t>(g->data.order.size());
         std::vector<double> sum(n), count(n);
         for (std::size_t t = 0; t < g->trees.size(); ++t) {
-            const Sample sample =
-                draw_sample(g->params.sampling, tree_key(g->params.seed, t), g->data.n_labeled, n);
+            const Sample sample = draw_sample(g->params, t, g->data.fit_rows());
             for (Row i = 0; i < n; ++i) {
                 if (std::binary_search(sample.rows.begin(), sample.rows.end(), i)) continue;
                 sum[i] += Forest::posterior(g->trees[t], walk(g->trees[t], x, g->data.order[i]));
@@ -318,8 +317,7 @@ TEST(predict_held_out_averages_the_trees_not_trained_on_a_row) {
             TrainParams params = g->params;
             params.n_threads = n_threads;
             std::vector<double> mean(x.rows, -1);
-            g->predictor.mean_held_out(x, g->data.order, g->data.n_labeled, params, mean.data(),
-                                       Poll{});
+            g->predictor.mean_held_out(x, g->data.fit_rows(), params, mean.data(), Poll{});
             for (Row i = 0; i < n; ++i) {
                 const double m = mean[g->data.order[i]];
                 CHECK(count[i] > 0 ? m == sum[i] / count[i] : std::isnan(m));
@@ -334,9 +332,42 @@ TEST(predict_held_out_averages_the_trees_not_trained_on_a_row) {
 TEST(predict_held_out_is_nan_if_all_trees_were_trained_on_the_row) {
     const Grown g(90, {false, false, 30, 20});
     std::vector<double> mean(g.data.rows(), -1);
-    g.predictor.mean_held_out(g.data.matrix(), g.data.order, 30, g.params, mean.data(), Poll{});
+    g.predictor.mean_held_out(g.data.matrix(), g.data.fit_rows(), g.params, mean.data(), Poll{});
     for (std::size_t i = 0; i < 30; ++i) CHECK(std::isnan(mean[g.data.order[i]]));
     for (std::size_t i = 30; i < 90; ++i) CHECK(!std::isnan(mean[g.data.order[i]]));
+}
+
+TEST(predict_held_out_averages_the_trees_that_left_out_the_fold_of_a_row) {
+    constexpr std::uint32_t kFolds = 4;
+    for (const Grown* g : {&small(), &large()}) {
+        Data<> data = g->data;
+        data.fold = random_folds(data.order.size(), kFolds);
+        TrainParams params = g->params;
+        params.sampling = {false, false, 20, 30, kFolds};  // most rows are not seen anyway
+        const Matrix<double> x = data.matrix();
+        for (const std::uint32_t n_trees : {3u, 15u}) {
+            const auto trees = std::span(g->trees).first(n_trees);
+            const Predictor<double> predictor = Forest(trees).predictor(5);
+            for (const std::uint32_t n_threads : {1u, 3u}) {
+                params.n_threads = n_threads;
+                std::vector<double> mean(x.rows, -1);
+                predictor.mean_held_out(x, data.fit_rows(), params, mean.data(), Poll{});
+                for (std::size_t i = 0; i < data.order.size(); ++i) {
+                    const Row row = data.order[i];
+                    double sum = 0, count = 0;
+                    for (std::size_t t = data.fold[i]; t < n_trees; t += kFolds) {
+                        sum += Forest::posterior(trees[t], walk(trees[t], x, row));
+                        ++count;
+                    }
+                    CHECK(count > 0 ? mean[row] == sum / count : std::isnan(mean[row]));
+                }
+            }
+        }
+        data.fold.pop_back();
+        std::vector<double> mean(x.rows);
+        CHECK_THROWS(std::invalid_argument,
+                     g->predictor.mean_held_out(x, data.fit_rows(), params, mean.data(), Poll{}));
+    }
 }
 
 }  // namespace

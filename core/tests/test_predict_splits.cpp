@@ -154,9 +154,7 @@ void check_predictions(std::span<const Tree> trees, const Data<Real>& data) {
     std::vector<double> held_out(x.rows);
     std::vector<double> count(x.rows);
     for (std::size_t t = 0; t < n_trees; ++t) {
-        const auto n = static_cast<std::uint32_t>(data.order.size());
-        const Sample sample =
-            draw_sample(params.sampling, tree_key(params.seed, t), data.n_labeled, n);
+        const Sample sample = draw_sample(params, t, data.fit_rows());
         std::vector<bool> seen(x.rows);
         for (const Row k : sample.rows) seen[data.order[k]] = true;
         for (std::size_t i = 0; i < x.rows; ++i) {
@@ -197,8 +195,7 @@ void check_predictions(std::span<const Tree> trees, const Data<Real>& data) {
             std::vector<double> of_held_out(x.rows, -7);
             predictor.leaves(matrix, of_leaves.data(), n_threads, Poll{});
             predictor.mean(matrix, of_mean.data(), n_threads, Poll{});
-            predictor.mean_held_out(matrix, data.order, data.n_labeled, params, of_held_out.data(),
-                                    Poll{});
+            predictor.mean_held_out(matrix, data.fit_rows(), params, of_held_out.data(), Poll{});
             CHECK(of_leaves == leaves);
             CHECK(of_mean == mean);
             CHECK(same_bits(of_held_out, held_out));

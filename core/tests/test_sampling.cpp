@@ -142,6 +142,99 @@ TEST(sampling_is_uniform) {
     CHECK(groups_look_uniform({true, true, 0, 0}, kLabeled, kUnlabeled));
 }
 
+constexpr std::uint32_t kFolds = 3;
+
+// The sample of a tree among rows of three folds.
+Sample draw_with_folds(Sampling sampling, std::size_t tree, const FitRows& rows) {
+    TrainParams params;
+    params.seed = 3;
+    params.sampling = sampling;
+    params.sampling.n_folds = kFolds;
+    return draw_sample(params, tree, rows);
+}
+
+TEST(sampling_leaves_out_the_fold_of_the_tree) {
+    const std::vector<Row> order(kRows);
+    const std::vector<std::uint8_t> fold = random_folds(kRows, kFolds);
+    const FitRows rows{order, kLabeled, fold};
+    for (std::size_t tree = 0; tree < 30; ++tree) {
+        const auto is_seen = [&](Row row) { return fold[row] != tree % kFolds; };
+        std::vector<Row> seen;
+        for (Row row = 0; row < kRows; ++row) {
+            if (is_seen(row)) seen.push_back(row);
+        }
+        const auto middle = std::lower_bound(seen.begin(), seen.end(), kLabeled);
+        const auto n_labeled = static_cast<std::uint32_t>(middle - seen.begin());
+        const auto n_unlabeled = static_cast<std::uint32_t>(seen.end() - middle);
+        for (const bool replace : {false, true}) {
+            for (const auto& [labeled, unlabeled] :
+                 {std::pair{1u, 1u}, {5u, kUnlabeled}, {kLabeled, 7u}, {99u, 99u}}) {
+                const Sample sample =
+                    draw_with_folds({replace, false, labeled, unlabeled}, tree, rows);
+                CHECK(is_sound(sample, kLabeled, kRows));
+                CHECK(std::all_of(sample.rows.begin(), sample.rows.end(), is_seen));
+                CHECK(sample.n_labeled == std::min(labeled, n_labeled));
+                CHECK(sample.rows.size() == sample.n_labeled + std::min(unlabeled, n_unlabeled));
+            }
+        }
+        CHECK(draw_with_folds({false, false, 99, 99}, tree, rows).rows == seen);
+    }
+}
+
+TEST(sampling_with_folds_is_uniform) {
+    constexpr std::size_t kTrees = 12'000;
+    constexpr std::uint32_t kAll = 39;  // a third of each group in each fold
+    const std::vector<Row> order(kAll);
+    std::vector<std::uint8_t> fold(kAll);
+    for (Row row = 0; row < kAll; ++row) fold[row] = static_cast<std::uint8_t>(row % kFolds);
+    for (const bool replace : {false, true}) {
+        std::vector<double> times(kAll);
+        for (std::size_t tree = 0; tree < kTrees; ++tree) {
+            const Sample sample =
+                draw_with_folds({replace, false, 4, 9}, tree, {order, kLabeled, fold});
+            for (const Row row : sample.rows) ++times[row];
+        }
+        CHECK(looks_uniform(std::span(times).first(kLabeled), kTrees * 4.0 / kLabeled));
+        CHECK(looks_uniform(std::span(times).subspan(kLabeled), kTrees * 9.0 / (kAll - kLabeled)));
+    }
+}
+
+TEST(sampling_ignores_folds_without_their_number) {
+    const std::vector<Row> order(kRows);
+    const std::vector<std::uint8_t> fold(kRows, 9);
+    TrainParams params;
+    params.sampling = {true, false, 8, 9};
+    check_sampling({order, kLabeled, fold}, params.sampling);
+    CHECK(draw_sample(params, 4, {order, kLabeled, fold}).rows ==
+          draw_sample(params.sampling, tree_key(0, 4), kLabeled, kRows).rows);
+}
+
+TEST(sampling_rejects_invalid_folds) {
+    const std::vector<Row> order(kRows);
+    const auto check = [&](const std::vector<std::uint8_t>& fold, bool together, unsigned n_folds) {
+        check_sampling({order, kLabeled, fold}, {together, together, 5, 5, n_folds});
+    };
+    const std::vector<std::uint8_t> fold = random_folds(kRows, kFolds);
+    check(fold, false, kFolds);
+    check(fold, false, 500);
+    const auto refuses = [&](const std::vector<std::uint8_t>& changed, bool together,
+                             unsigned n_folds) {
+        CHECK_THROWS(std::invalid_argument, check(changed, together, n_folds));
+    };
+    refuses({}, false, kFolds);
+    refuses({fold.begin(), fold.end() - 1}, false, kFolds);
+    refuses(fold, true, kFolds);
+    refuses(fold, false, 2);
+    refuses(std::vector<std::uint8_t>(kRows), false, 1);
+    std::vector<std::uint8_t> in_one = fold;
+    std::fill_n(in_one.begin(), kLabeled, std::uint8_t{2});
+    refuses(in_one, false, kFolds);
+    in_one[3] = 0;
+    check(in_one, false, kFolds);
+    std::fill(in_one.begin() + kLabeled, in_one.end(), std::uint8_t{1});
+    refuses(in_one, false, kFolds);
+}
+
 TEST(rng_below_and_uniform) {
     Rng rng(9);
     std::vector<double> times(7);

@@ -38,6 +38,38 @@ TEST(train_trees_are_valid) {
     }
 }
 
+TEST(train_trees_that_leave_out_a_fold_are_valid) {
+    Data<> data = random_data(3, {40, 80, 4, 6});
+    data.fold = random_folds(data.order.size(), 4);
+    const Weights weights = random_weights(data, 4);
+    TrainParams params = default_params(data);
+    params.n_trees = 9;
+    for (const Thresholds mode : {Thresholds::Random, Thresholds::Optimal}) {
+        params.thresholds = mode;
+        for (const Sampling& sampling :
+             {Sampling{false, false, 40, 80, 4}, Sampling{false, false, 10, 30, 4},
+              Sampling{true, false, 40, 50, 4}}) {
+            params.sampling = sampling;
+            check_trees(data, params, nullptr);
+            check_trees(data, params, &weights);
+        }
+    }
+    // The same as without folds, on the rows of the others.
+    params.sampling = {false, false, 40, 80, 4};
+    const auto trees = fit(data, params);
+    for (std::uint32_t t = 0; t < params.n_trees; ++t) {
+        Data<> others{data.x, data.cols, {}, 0};
+        for (std::size_t i = 0; i < data.order.size(); ++i) {
+            if (data.fold[i] == t % 4) continue;
+            others.order.push_back(data.order[i]);
+            others.n_labeled += i < data.n_labeled;
+        }
+        TrainParams of_others = params;
+        of_others.sampling = all_rows(others);
+        CHECK(fit(others, of_others)[t] == trees[t]);
+    }
+}
+
 // More rows than two-byte codes can represent; nodes of all sizes.
 TEST(train_with_codes_of_every_width) {
     Data<> data = random_data(20, {20'000, 60'000, 3, 0});
@@ -234,8 +266,7 @@ TEST(train_rejects_inconsistent_sizes) {
     unknown.loss = static_cast<Loss>(99);
     refuses(data, unknown);
     const Matrix<double> no_columns{data.x.data(), data.rows(), 0, 0, 1};
-    CHECK_THROWS(std::invalid_argument,
-                 train(no_columns, data.order, data.n_labeled, {}, params, Poll{}));
+    CHECK_THROWS(std::invalid_argument, train(no_columns, data.fit_rows(), {}, params, Poll{}));
 }
 
 }  // namespace

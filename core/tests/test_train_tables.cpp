@@ -114,7 +114,7 @@ TEST(train_on_tables_depends_on_the_values_only) {
         CHECK(same(fit(floats, params), expected));
         CHECK(same(fit(floats, params, weights.view()), weighted));
         const auto fit_sparse = [&](const auto& x, const RowWeights& w) {
-            return train(x.matrix(), table.order, table.n_labeled, w, params, Poll{});
+            return train(x.matrix(), table.fit_rows(), w, params, Poll{});
         };
         CHECK(same(fit_sparse(sparse, {}), expected));
         CHECK(same(fit_sparse(sparse, weights.view()), weighted));
@@ -135,6 +135,47 @@ TEST(train_on_tables_depends_on_the_values_only) {
         shuffle(std::span(shuffled.order).subspan(table.n_labeled), rng);
         CHECK(same(fit(shuffled, params), expected));
     });
+}
+
+TEST(train_on_shared_codes_grows_the_same_trees) {
+    Table table = random_table(14, {60, 200, 8, 0});
+    table.fold = random_folds(table.order.size(), 3);
+    const Weights weights = random_weights(table, 15);
+    const Sparse<double> sparse(table.matrix());
+    const FitRows rows = table.fit_rows();
+    const Columns dense_codes = encode(table.matrix(), rows, table.categorical, 1, Poll{});
+    const Columns sparse_codes = encode(sparse.matrix(), rows, table.categorical, 2, Poll{});
+    for_each_search(table_params(table), [&](TrainParams params) {
+        for (const Sampling& sampling :
+             {all_rows(table), Sampling{true, true}, Sampling{false, false, 20, 100, 3}}) {
+            params.sampling = sampling;
+            const auto expected = fit(table, params);
+            const auto weighted = fit(table, params, weights.view());
+            for (const Columns* columns : {&dense_codes, &sparse_codes}) {
+                CHECK(same(train(*columns, rows, {}, params, Poll{}), expected));
+                CHECK(same(train(*columns, rows, weights.view(), params, Poll{}), weighted));
+            }
+        }
+    });
+    const TrainParams params = table_params(table);
+    const auto order = std::span(table.order);
+    CHECK_THROWS(std::invalid_argument,
+                 train(dense_codes, {order.first(259), 60}, {}, params, Poll{}));
+    CHECK_THROWS(std::invalid_argument, train(dense_codes, {order, 59}, {}, params, Poll{}));
+    CHECK_THROWS(std::invalid_argument, train(dense_codes, {{}, 0}, {}, params, Poll{}));
+    TrainParams too_many = params;
+    too_many.sampling.labeled = 61;
+    CHECK_THROWS(std::invalid_argument, train(dense_codes, rows, {}, too_many, Poll{}));
+}
+
+TEST(encode_rejects_rows_outside_x) {
+    const Data<> data = random_data(16);
+    const auto outside = static_cast<Row>(data.rows());
+    for (const std::vector<Row>& order : {std::vector<Row>{}, {0, outside}}) {
+        CHECK_THROWS(std::invalid_argument, encode(data.matrix(), {order, 1}, {}, 1, Poll{}));
+    }
+    const Matrix<double> no_columns{data.x.data(), data.rows(), 0, 0, 1};
+    CHECK_THROWS(std::invalid_argument, encode(no_columns, data.fit_rows(), {}, 1, Poll{}));
 }
 
 TEST(train_unit_weights_on_tables_equal_counts) {

@@ -121,9 +121,7 @@ struct NodeSums {
 inline std::vector<NodeSums> sums_by_node(const Tree& tree, std::uint32_t number,
                                           const Data<>& data, const TrainParams& params,
                                           const Weights& weights) {
-    const auto n_rows = static_cast<std::uint32_t>(data.order.size());
-    const Sample sample =
-        draw_sample(params.sampling, tree_key(params.seed, number), data.n_labeled, n_rows);
+    const Sample sample = draw_sample(params, number, data.fit_rows());
     std::vector<NodeSums> nodes(static_cast<std::size_t>(tree.size()));
     for (const Row position : sample.rows) nodes[0].add(position, data, weights);
     std::size_t begin = 0;

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from puforest._describe import describe
     from puforest.forest import PUExtraTreesClassifier, PURandomForestClassifier
     from puforest.io import load_model as load
+    from puforest.pu_forest import PUForestClassifier
+    from puforest.recipes import Recipe
     from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
 
     __version__: str
@@ -16,7 +18,9 @@ __all__ = [
     "PUDecisionTreeClassifier",
     "PUExtraTreeClassifier",
     "PUExtraTreesClassifier",
+    "PUForestClassifier",
     "PURandomForestClassifier",
+    "Recipe",
     "describe",
     "load",
 ]
@@ -26,7 +30,9 @@ _PLACES = {
     "PUDecisionTreeClassifier": "tree.PUDecisionTreeClassifier",
     "PUExtraTreeClassifier": "tree.PUExtraTreeClassifier",
     "PUExtraTreesClassifier": "forest.PUExtraTreesClassifier",
+    "PUForestClassifier": "pu_forest.PUForestClassifier",
     "PURandomForestClassifier": "forest.PURandomForestClassifier",
+    "Recipe": "recipes.Recipe",
     "describe": "_describe.describe",
     "load": "io.load_model",
 }
@@ -43,6 +49,8 @@ _SUBMODULES = {
     "model_selection",
     "plots",
     "prior",
+    "pu_forest",
+    "recipes",
     "report",
     "risk",
     "scenario",

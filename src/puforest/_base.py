@@ -25,6 +25,8 @@ from puforest._monotone import monotone_features
 from puforest._out_of_bag import out_of_bag_risk
 from puforest._progress import Progress
 from puforest._schema import FeatureSchema
+from puforest._score_curve import score_curve
+from puforest._threshold import checked_threshold, is_rule, score_threshold
 from puforest._training import draw_seed, grow, set_masses, train_params
 from puforest._training_rows import TrainingRows, training_rows, warn_if_swapped
 from puforest._warnings import warn
@@ -47,6 +49,7 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
     risk: str
     loss: str
     voting: str
+    threshold: Any
     categorical_features: Any
     monotonic_cst: Any
     random_state: int | np.random.RandomState | None
@@ -98,6 +101,7 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         check.one_of("risk", self.risk, RISKS)
         check.one_of("scenario", self.scenario, SCENARIOS)
         check.one_of("voting", self.voting, check.VOTINGS)
+        self._check_threshold()
         prior = check.class_prior(self.prior)
         earlier = self._record if self._adds_trees() else None
         schema, table, y = self._training_data(X, y, earlier)
@@ -139,7 +143,12 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         )
         forest = self._grow(table, rows, params, record, earlier, progress)
         if parameters.get("oob_score", False):
-            record = replace(record, out_of_bag=self._evaluate(forest, table, rows, params, record))
+            votes = self._out_of_bag_votes(forest, table, rows, params)
+            record = replace(
+                record,
+                out_of_bag=self._evaluate(votes, rows, record),
+                curve=score_curve(votes[rows.order], rows, masses),
+            )
         self._record, self._forest = record, forest
         return self
 
@@ -211,19 +220,27 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         if params.n_trees == 0:
             warn(f"warm_start=True: the forest has n_estimators={grown} trees, so none is added")
             return self._forest
-        return self._forest.followed_by(grow(X, rows, params, progress))
+        return Forest.joined([self._forest, grow(X, rows, params, progress)])
+
+    def _check_threshold(self) -> None:
+        rule = checked_threshold(self.threshold)
+        if is_rule(rule) and not getattr(self, "oob_score", False):
+            raise ValueError(
+                f"threshold={self.threshold!r} is set from out-of-bag predictions: fit a forest "
+                "with oob_score=True, or pass a number as threshold"
+            )
+
+    def _out_of_bag_votes(
+        self, forest: Forest, X: EncodedTable, rows: TrainingRows, params: _core.TrainParams
+    ) -> NDArray[np.float64]:
+        """Mean vote of the trees that were not grown on a training row, nan if there is none."""
+        predictor = forest.predictor(self._leaf_values(), X.dtype)
+        return predictor.mean_held_out(X.native(), rows.native(), params)
 
     def _evaluate(
-        self,
-        forest: Forest,
-        X: EncodedTable,
-        rows: TrainingRows,
-        params: _core.TrainParams,
-        record: FitRecord,
+        self, votes: NDArray[np.float64], rows: TrainingRows, record: FitRecord
     ) -> OutOfBag:
         """Evaluate each training row with the trees that were not grown on it."""
-        predictor = forest.predictor(self.voting, X.dtype)
-        votes = predictor.mean_held_out(X.native(), rows.native(), params)
         decision = 2 * votes - 1
         risk = out_of_bag_risk(decision, rows, record.masses, record.risk)
         n_in_bag = np.count_nonzero(np.isnan(votes[rows.order]))
@@ -251,11 +268,18 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         return self._record.schema.table(X, estimator=type(self).__name__)
 
     def _positive_votes(self, X: check.MatrixLike) -> NDArray[np.float64]:
-        """Mean vote of the trees for the positive class, between 0 and 1."""
+        """Mean vote of the trees for the positive class, between 0 and 1, calibrated if it is."""
         table = self._validated(X)
-        check.one_of("voting", self.voting, check.VOTINGS)
-        predictor = self._forest.predictor(self.voting, table.dtype)
-        return predictor.mean(table.native(), self._n_threads())
+        predictor = self._forest.predictor(self._leaf_values(), table.dtype)
+        return self._calibrated(predictor.mean(table.native(), self._n_threads()))
+
+    def _leaf_values(self) -> str:
+        """Return the kind of leaf values, as `Forest.values` takes it."""
+        return check.one_of("voting", self.voting, check.VOTINGS)
+
+    def _calibrated(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:
+        calibrator = self._record.calibrator
+        return votes if calibrator is None else calibrator.predict(votes)
 
     def predict(self, X: check.MatrixLike) -> NDArray[Any]:
         """Predict the class of each row.
@@ -269,9 +293,9 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            ``classes_[1]`` where more than half of the votes are positive, else ``classes_[0]``.
+            ``classes_[1]`` where ``predict_proba`` is above ``threshold_``, else ``classes_[0]``.
         """
-        positive = self._positive_votes(X) > 0.5
+        positive = self._positive_votes(X) > self.threshold_
         return self.classes_[positive.astype(np.intp)]
 
     def predict_proba(self, X: check.MatrixLike) -> NDArray[np.float64]:
@@ -293,7 +317,7 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         return np.column_stack([1 - positive, positive])
 
     def decision_function(self, X: check.MatrixLike) -> NDArray[np.float64]:
-        """Compute the mean vote of the trees, from -1 to 1.
+        """Compute the distance of ``predict_proba`` from the threshold.
 
         Parameters
         ----------
@@ -304,9 +328,10 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Above 0 for rows that ``predict`` classifies as positive.
+            Twice the difference, above 0 for rows that ``predict`` classifies as positive. With the
+            threshold 0.5, it is the mean vote of the trees for the positive class, from -1 to 1.
         """
-        return 2 * self._positive_votes(X) - 1
+        return 2 * (self._positive_votes(X) - self.threshold_)
 
     def score(
         self,
@@ -388,11 +413,30 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
             masses=masses,
             parameters=record.parameters | {"prior": new},
             prior_estimate=None,
-            out_of_bag=None,
+            **self._evaluation_with_prior(new),
         )
         return other
 
+    def _evaluation_with_prior(self, prior: float) -> dict[str, Any]:
+        """Return the changes to the evaluation in the record if the prior changes."""
+        return {"out_of_bag": None, "curve": None}
+
     # Attributes of the fit, all of which are in the record
+
+    @property
+    def threshold_(self) -> float:
+        """Threshold on the predicted probability, from the present value of ``threshold``."""
+        record = self._recorded("threshold_")
+        rule = checked_threshold(self.threshold)
+        if isinstance(rule, float):
+            return rule
+        if record.curve is None:
+            raise ValueError(
+                f"threshold={self.threshold!r} is set from out-of-bag predictions, and this model "
+                "has none: fit a forest with oob_score=True, or pass a number as threshold"
+            )
+        threshold = score_threshold(rule, record.curve, record.prior)
+        return threshold if record.calibrator is None else record.calibrator.at(threshold)
 
     @property
     def classes_(self) -> NDArray[Any]:

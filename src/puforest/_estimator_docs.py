@@ -28,6 +28,12 @@ PARAMETERS = {
     "soft", the estimated fraction of positives in the leaf. ``predict_proba`` averages them over
     the trees. The two differ only for leaves that contain both classes, so limit the growth of the
     trees with "soft". The parameter can be changed after the fit.""",
+    "threshold": """float, "prior", "f1" or ("cost", ratio), default={default}
+    Threshold on the predicted probability above which rows are classified as positive: a number, or
+    a rule applied to out-of-bag predictions. "prior": the fraction of the population that is
+    predicted positive is the class prior. "f1": the largest estimated F1 score. ("cost", ratio):
+    the smallest estimated cost, if a missed positive costs ``ratio`` times as much as a false
+    positive. The parameter can be changed after the fit.""",
     "max_features": """{{"sqrt", "log2"}}, int, float or None, default={default}
     Number of features to try at each node, drawn from those that are not constant there: the
     square root or the base-2 logarithm of the number of features, rounded up; an integer; a
@@ -122,3 +128,21 @@ estimators_ : list
 documented_estimator = documented(
     PARAMETERS, attributes=ATTRIBUTES, forest_attributes=FOREST_ATTRIBUTES
 )
+
+# Parameters of `PUForestClassifier` that differ from those of the other estimators.
+PU_FOREST_PARAMETERS = {
+    "prior": """float or None, default={default}
+    Class prior: the fraction of positives in the population, between 0 and 1. If None, it is
+    estimated from out-of-bag scores (as in `puforest.prior.BBE`) with a warning; if propensities
+    are passed to ``fit`` with ``scenario="single-training-set"``, it follows from them.""",
+    "n_estimators": """int or "auto", default={default}
+    Number of trees of each recipe, rounded up to a multiple of 10. "auto" starts with 200, and
+    doubles the number for the recipes that are kept if the out-of-bag predictions have not settled:
+    if more trees would change more than 2% of the rows that are predicted positive, as estimated
+    from the difference between the first and the second half of the trees.""",
+    "candidates": """"auto", "fast" or list of Recipe, default={default}
+    Recipes of the candidate forests. "auto": recipes chosen in a study on 34 data sets. "fast":
+    only the first of them. Otherwise a list of `puforest.Recipe`.""",
+}
+
+documented_pu_forest = documented(PARAMETERS | PU_FOREST_PARAMETERS, attributes=ATTRIBUTES)

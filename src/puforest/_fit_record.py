@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from puforest._calibrators import Sigmoid
 from puforest._categorical import FROM_DTYPE, requested_columns
+from puforest._comparison import Comparison
 from puforest._masses import GroupMasses
 from puforest._monotone import monotone_features
 from puforest._schema import FeatureSchema
+from puforest._score_curve import ScoreCurve
 
 if TYPE_CHECKING:
     from puforest.prior import PriorEstimate
@@ -65,6 +68,12 @@ class FitRecord:
         Seed of the trees.
     out_of_bag : OutOfBag or None
         Evaluation with ``oob_score=True``.
+    curve : ScoreCurve or None
+        Distribution of the out-of-bag predictions, from which thresholds are set.
+    calibrator : Sigmoid or None
+        Map from the mean vote of the trees to a probability.
+    comparison : Comparison or None
+        Candidates of a `PUForestClassifier`.
     added_missing, removed_missing : tuple of str
         Values that mark missing cells in files besides the usual ones, and usual ones that do not,
         as set on the command line.
@@ -79,6 +88,9 @@ class FitRecord:
     n_unlabeled: int
     seed: int
     out_of_bag: OutOfBag | None = None
+    curve: ScoreCurve | None = None
+    calibrator: Sigmoid | None = None
+    comparison: Comparison | None = None
     added_missing: tuple[str, ...] = ()
     removed_missing: tuple[str, ...] = ()
 
@@ -100,12 +112,12 @@ class FitRecord:
     @property
     def risk(self) -> str:
         """Risk estimator."""
-        return str(self.parameters["risk"])
+        return str(self.parameters.get("risk", "nnpu"))
 
     @property
     def loss(self) -> str:
         """Loss."""
-        return str(self.parameters["loss"])
+        return str(self.parameters.get("loss", "quadratic"))
 
     @property
     def scenario(self) -> str:

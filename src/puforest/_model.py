@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
@@ -123,16 +123,21 @@ class Forest(_core.NodeArrays):
             **nodes,
         )
 
-    def followed_by(self, other: Forest) -> Forest:
-        """Return the trees of this forest followed by those of `other`."""
-        others = other._nodes()
+    @staticmethod
+    def joined(forests: Sequence[Forest]) -> Forest:
+        """Return the trees of all forests, one forest after another."""
+        first = forests[0]
+        if len(forests) == 1:
+            return first
         nodes = {
-            name: np.concatenate([array, others[name]]) for name, array in self._nodes().items()
+            field.name: np.concatenate([getattr(forest, field.name) for forest in forests])
+            for field in NODE_FIELDS
         }
+        sizes = np.concatenate([np.diff(forest.offset) for forest in forests])
         return Forest(
-            n_features=self.n_features,
-            offset=np.concatenate([self.offset, self.offset[-1] + other.offset[1:]]),
-            categories=np.concatenate([self.categories, other.categories]),
+            n_features=first.n_features,
+            offset=np.append(0, np.cumsum(sizes)),
+            categories=np.concatenate([forest.categories for forest in forests]),
             **nodes,
         )
 
@@ -141,6 +146,10 @@ class Forest(_core.NodeArrays):
         w_p, w_u = self.w_p * (new / old), self.w_u
         if risk == "pn":
             w_u = w_p + (self.w_u - self.w_p) * ((1 - new) / (1 - old))
+        return self.with_masses(w_p, w_u)
+
+    def with_masses(self, w_p: NDArray[np.float64], w_u: NDArray[np.float64]) -> Forest:
+        """Return the same trees with other masses."""
         return Forest(n_features=self.n_features, **self._arrays() | {"w_p": w_p, "w_u": w_u})
 
     # Predictions
@@ -151,10 +160,18 @@ class Forest(_core.NodeArrays):
         return vote
 
     def values(self, voting: str) -> NDArray[np.float64]:
-        """Return the prediction of each node as a leaf: its vote, 0 or 1, or its posterior."""
+        """Return the prediction of each node as a leaf.
+
+        "hard": its vote, 0 or 1; "soft": its posterior; "ratio": a / (a + b), where a and b are the
+        fractions of the positives and of the population at the node.
+        """
         if voting == "hard":
             return self.votes().astype(np.float64)
-        return posterior(self.w_p, self.w_u)
+        if voting == "soft":
+            return posterior(self.w_p, self.w_u)
+        a = self.w_p / np.repeat(self.w_p[self.offset[:-1]], np.diff(self.offset))
+        ratio: NDArray[np.float64] = a / (a + self.w_u)
+        return ratio
 
     def predictor(self, voting: str, dtype: np.dtype[Any]) -> Predictor:
         """Return the forest packed for predictions on X of this dtype; it is packed once."""

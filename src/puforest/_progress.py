@@ -40,3 +40,39 @@ class Progress:
 
     def _print(self, done: int, total: int, now: float) -> None:
         print(f"puforest: {done}/{total} trees, {now - self._start:.1f} s", file=sys.stderr)
+
+
+class Steps:
+    """Progress of a fit that grows trees in several steps.
+
+    Parameters
+    ----------
+    n_steps : int
+        Number of steps.
+    verbose : int
+        Whether to print lines if there is no callback.
+    callback : callable, optional
+        Called with the fraction of the fit that is done.
+    """
+
+    def __init__(
+        self, n_steps: int, verbose: int, callback: Callable[[float], object] | None
+    ) -> None:
+        self._n_steps = n_steps
+        self._verbose = verbose
+        self._callback = callback
+        self._begun = 0
+
+    def next(self) -> Progress | None:
+        """Return the progress of the next step."""
+        before = self._begun
+        self._begun += 1
+        callback = self._callback
+        if callback is None:
+            return Progress() if self._verbose else None
+        return Progress(lambda done: callback((before + done) / self._n_steps))
+
+    def finish(self) -> None:
+        """Report that the fit is complete."""
+        if self._callback is not None:
+            self._callback(1.0)

@@ -95,16 +95,31 @@ def set_masses(params: _core.TrainParams, masses: GroupMasses) -> None:
     params.masses = _core.GroupMasses(masses.labeled_p, masses.labeled_u, masses.unlabeled_u)
 
 
+def encode(X: EncodedTable, rows: TrainingRows, n_threads: int) -> _core.Codes:
+    """Encode the rows of a table once for several forests."""
+    _require_memory(X, rows)
+    return _core.encode(X.native(), rows.native(), X.categorical, n_threads)
+
+
 def grow(
-    X: EncodedTable,
+    X: EncodedTable | _core.Codes,
     rows: TrainingRows,
     params: _core.TrainParams,
     progress: Progress | None = None,
 ) -> Forest:
-    """Grow the trees."""
-    if isinstance(X.values, sp.csr_array):
-        require_memory_for_codes(X.values, len(rows.order))
-    arrays = _core.train(X.native(), rows.native(), params, progress)
+    """Grow the trees on rows of a table, or on their codes."""
+    if isinstance(X, EncodedTable):
+        _require_memory(X, rows)
+        n_features = X.shape[1]
+        arrays = _core.train(X.native(), rows.native(), params, progress)
+    else:
+        n_features = X.n_features
+        arrays = _core.train(X, rows.native(), params, progress)
     if progress is not None:
         progress.finish(params.n_trees)
-    return Forest(n_features=X.shape[1], **arrays)
+    return Forest(n_features=n_features, **arrays)
+
+
+def _require_memory(X: EncodedTable, rows: TrainingRows) -> None:
+    if isinstance(X.values, sp.csr_array):
+        require_memory_for_codes(X.values, len(rows.order))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ class TrainingRows:
     n_labeled: int
     weight: NDArray[np.float64]  # by position in order
     propensity: NDArray[np.float64] | None  # of the labeled rows
+    fold: NDArray[np.uint8] | None = None  # by position in order
 
     @property
     def n_unlabeled(self) -> int:
@@ -44,12 +45,26 @@ class TrainingRows:
     def unlabeled_weight(self) -> NDArray[np.float64]:
         return self.weight[self.n_labeled :]
 
+    def at(self, positions: NDArray[np.intp]) -> TrainingRows:
+        """Return the rows at ascending positions."""
+        n = int(np.searchsorted(positions, self.n_labeled))
+        return replace(
+            self,
+            order=self.order[positions],
+            n_labeled=n,
+            weight=self.weight[positions],
+            propensity=None if self.propensity is None else self.propensity[positions[:n]],
+            fold=None if self.fold is None else self.fold[positions],
+        )
+
     def native(self) -> _core.TrainingRows:
         """Convert to the core's type, without weights if they are constant within each group."""
         groups = (self.labeled_weight, self.unlabeled_weight)
         if self.propensity is None and all((g == g[0]).all() for g in groups):
-            return _core.TrainingRows(self.order, self.n_labeled)
-        return _core.TrainingRows(self.order, self.n_labeled, self.positive_weight, self.weight)
+            return _core.TrainingRows(self.order, self.n_labeled, fold=self.fold)
+        return _core.TrainingRows(
+            self.order, self.n_labeled, self.positive_weight, self.weight, self.fold
+        )
 
 
 def training_rows(

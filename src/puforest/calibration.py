@@ -1,37 +1,29 @@
 """Calibration of class probabilities with labeled and unlabeled rows.
 
-Fractions of votes rank rows well, but are not probabilities. A calibrator maps scores to
-probabilities. With labeled negatives it would minimize the Brier score or the log-loss. Up to a
-constant, both can be written in terms of means over the positives and over the population:
-
-* Brier score: ``mean_U p² - 2 π mean_P p``, minimized over monotone maps by isotonic regression
-  ("isotonic");
-* log-loss: ``mean_U softplus(a s + b) - π mean_P (a s + b)``, minimized over ``a`` and ``b``
-  ("sigmoid").
+Fractions of votes rank rows well, but are not probabilities. A calibrator (`_calibrators.py`) maps
+scores to probabilities.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
-from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
+from puforest._calibrators import Calibrator, fit_isotonic, fit_sigmoid
 from puforest._columns import as_table
 from puforest._fit_record import RecordedFitMixin
 from puforest._model_methods import ModelMethodsMixin
 from puforest._out_of_bag import out_of_bag_sample
-from puforest._sample import PUSample, pu_sample
+from puforest._sample import pu_sample
 from puforest._unwrap import (
     fit_params,
     known_prior,
@@ -46,76 +38,6 @@ from puforest.model_selection._split import pu_cv
 __all__ = ["PUCalibratedClassifier"]
 
 Array = NDArray[np.float64]
-
-# Prior standard deviation of the slope, in units of the standard deviation of the scores. It only
-# matters if the labeled and the unlabeled rows are separable and the slope would be infinite.
-SLOPE_SCALE = 10.0
-
-
-class Calibrator(Protocol):
-    """Monotone map from scores to probabilities."""
-
-    def predict(self, score: Array) -> Array:
-        """Map scores to probabilities."""
-
-
-@dataclass(frozen=True)
-class Sigmoid:
-    """Platt scaling."""
-
-    slope: float
-    intercept: float
-
-    def predict(self, score: Array) -> Array:
-        """Map scores to probabilities."""
-        return cast(Array, expit(self.slope * score + self.intercept))
-
-
-def fit_isotonic(score: Array, sample: PUSample, prior: float) -> Calibrator:
-    """Fit the monotone map with the smallest PU Brier score.
-
-    With masses u and w of the population and of the positives at each score, it minimizes
-    ``sum u p² - 2 sum w p = sum u (p - w/u)² + const``: isotonic regression of ``w / u`` with
-    weights ``u``. Labeled rows of case-control data have u = 0. Alone at their score they would
-    increase p without bound, so at the optimum they are pooled with the next higher score of the
-    unlabeled rows, or with the highest one.
-    """
-    seen = sample.population > 0
-    at, place = np.unique(score[seen], return_inverse=True)
-    u = np.bincount(place, weights=sample.population[seen])
-    above = np.minimum(np.searchsorted(at, score[sample.labeled]), len(at) - 1)
-    w = prior * np.bincount(above, weights=sample.positive[sample.labeled], minlength=len(at))
-    regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
-    return cast(Calibrator, regression.fit(at, w / u, sample_weight=u))
-
-
-def fit_sigmoid(score: Array, sample: PUSample, prior: float) -> Calibrator:
-    """Fit the sigmoid with the smallest PU log-loss, with a wide normal prior on its slope."""
-    center = sample.of_population(score)
-    spread = np.sqrt(sample.of_population((score - center) ** 2)) or 1.0
-    z = (score - center) / spread
-    z_positive = prior * sample.of_positives(z)
-    penalty = 1 / (SLOPE_SCALE**2 * np.count_nonzero(sample.positive))
-
-    def objective(ab: Array) -> tuple[float, Array]:
-        a, b = ab
-        t = a * z + b
-        p = expit(t)
-        value = sample.of_population(np.logaddexp(0, t)) - a * z_positive - b * prior
-        slope = sample.of_population(p * z) - z_positive + penalty * a
-        return value + penalty * a * a / 2, np.array([slope, sample.of_population(p) - prior])
-
-    best = minimize(
-        objective,
-        x0=[1.0, logit(prior)],
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0, None), (None, None)],
-        options={"ftol": 1e-12, "gtol": 1e-8},
-    )
-    a, b = best.x
-    return Sigmoid(float(a / spread), float(b - a * center / spread))
-
 
 METHODS = {"isotonic": fit_isotonic, "sigmoid": fit_sigmoid}
 

@@ -16,6 +16,7 @@ from puforest._base import PUClassifier
 from puforest._estimator_docs import documented_estimator
 from puforest._fit_record import OutOfBag
 from puforest._model_methods import ModelMethodsMixin
+from puforest._threshold import checked_threshold, is_rule
 from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
 
 __all__ = ["PUExtraTreesClassifier", "PURandomForestClassifier"]
@@ -56,12 +57,23 @@ class BaseForest(PUClassifier):
         check_is_fitted(self)
         names = set(self._tree_class().get_params())
         params = {k: v for k, v in self.get_params(deep=False).items() if k in names}
+        if is_rule(checked_threshold(self.threshold)):  # for the out-of-bag predictions of a forest
+            del params["threshold"]
         return [self._tree(t, params) for t in range(self._forest.n_trees)]
 
     def _tree(
         self, t: int, params: dict[str, Any]
     ) -> PUDecisionTreeClassifier | PUExtraTreeClassifier:
-        tree = self._tree_class(**params)
+        return self._single_tree(t, self._tree_class, params)
+
+    def _single_tree(
+        self,
+        t: int,
+        kind: type[PUDecisionTreeClassifier] | type[PUExtraTreeClassifier],
+        params: dict[str, Any],
+    ) -> PUDecisionTreeClassifier | PUExtraTreeClassifier:
+        """Return tree `t` as an estimator of a class with these parameters."""
+        tree = kind(**params)
         tree._forest = self._forest.tree(t)
         tree._record = replace(
             self._record,
@@ -69,6 +81,9 @@ class BaseForest(PUClassifier):
             n_unlabeled=int(tree._forest.n_unlabeled[0]),
             parameters={k: v for k, v in self._record.parameters.items() if k in params},
             out_of_bag=None,
+            curve=None,
+            calibrator=None,
+            comparison=None,
         )
         return tree
 
@@ -148,6 +163,7 @@ class PURandomForestClassifier(ModelMethodsMixin, BaseForest):
         risk: str = "nnpu",
         loss: str = "quadratic",
         voting: str = "hard",
+        threshold: Any = 0.5,
         max_features: str | int | float | None = "sqrt",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
@@ -216,6 +232,7 @@ class PUExtraTreesClassifier(ModelMethodsMixin, BaseForest):
         risk: str = "nnpu",
         loss: str = "quadratic",
         voting: str = "hard",
+        threshold: Any = 0.5,
         max_features: str | int | float | None = "sqrt",
         n_thresholds: int = 1,
         max_depth: int | None = None,

@@ -30,23 +30,31 @@
 
 namespace puforest {
 
+// Shared by all trees of a fit.
+struct Growth {
+    const Columns& columns;
+    const FitRows& rows;
+    WorksetPool& pool;
+    const Monotone& monotone;
+    const TrainParams& params;
+};
+
 template <class Risk, class Stats>
 class Builder {
 public:
-    Builder(const Columns& columns, WorksetPool& pool, const Monotone& monotone,
-            const TrainParams& params, std::uint32_t tree, const StopFlag& stop)
-        : pool_(pool),
-          sets_(pool.take()),
-          params_(params),
+    Builder(const Growth& growth, std::uint32_t tree, const StopFlag& stop)
+        : pool_(growth.pool),
+          sets_(pool_.take()),
+          params_(growth.params),
           stop_(stop),
-          key_(tree_key(params.seed, tree)),
-          sample_(draw_sample(params.sampling, key_, columns.n_labeled, columns.n_rows)),
+          key_(tree_key(params_.seed, tree)),
+          sample_(draw_sample(params_, tree, growth.rows)),
           root_rows_{std::span(sample_.rows).first(sample_.n_labeled),
                      std::span(sample_.rows).subspan(sample_.n_labeled)},
           root_total_(weigh(root_rows_, 0)),
-          context_{columns, params, monotone, root_total_.factors(params.masses)},
+          context_{growth.columns, params_, growth.monotone, root_total_.factors(params_.masses)},
           splitter_(context_),
-          features_(columns.column.size()),
+          features_(growth.columns.column.size()),
           is_constant_(features_.size()) {
         std::iota(features_.begin(), features_.end(), FeatureId{0});
     }

@@ -27,12 +27,6 @@ namespace puforest {
 
 struct Columns;
 
-// The rows to encode, of which the first `n_labeled` are labeled.
-struct EncodedRows {
-    std::span<const Row> order;
-    std::uint32_t n_labeled;
-};
-
 class Column {
 public:
     // Call `use(const CodeType*)` with `codes`, a copy of the codes of this column or the codes
@@ -98,7 +92,7 @@ private:
     template <class Real>
     friend class ColumnEncoder;
     template <class Table>
-    friend Columns encode(const Table&, const EncodedRows&, std::span<const FeatureId>, unsigned,
+    friend Columns encode(const Table&, const FitRows&, std::span<const FeatureId>, unsigned,
                           const Poll&);
     friend void store_by_row(Columns&, unsigned, const Poll&);
 
@@ -128,9 +122,10 @@ struct Columns {
 };
 
 // Encode rows of a Matrix or a SparseMatrix. Values must be finite or NaN; those of categorical
-// features must be NaN or whole numbers below kMaxCategories, or std::invalid_argument is thrown.
+// features must be NaN or whole numbers below kMaxCategories, or std::invalid_argument is thrown,
+// as for rows that `x` does not have, or an `x` without columns.
 template <class Table>
-Columns encode(const Table& x, const EncodedRows& rows, std::span<const FeatureId> categorical,
+Columns encode(const Table& x, const FitRows& rows, std::span<const FeatureId> categorical,
                unsigned n_threads, const Poll& poll);
 
 }  // namespace puforest

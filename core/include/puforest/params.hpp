@@ -32,12 +32,14 @@ struct GroupMasses {
 };
 
 // Row sampling of a tree. Each group is sampled separately unless `together` is set: then all
-// rows are sampled together, with replacement.
+// rows are sampled together, with replacement. With folds, which exclude `together`, tree t samples
+// rows whose fold is not t % n_folds; of a group with fewer rows, it draws as many as there are.
 struct Sampling {
     bool replace = false;
     bool together = false;
     std::uint32_t labeled = 0;    // rows to draw; ignored when together
     std::uint32_t unlabeled = 0;  // rows to draw; ignored when together
+    std::uint32_t n_folds = 0;    // 0: without folds
 };
 
 struct TrainParams {

@@ -47,11 +47,11 @@ public:
     void leaves(const AnyMatrix<Real>& x, std::int32_t* out, unsigned n_threads,
                 const Poll& poll) const;
 
-    // out[i] = mean leaf value of row i over the trees that were not trained on it; NaN if all
-    // were. `order`, `n_labeled` and the sampling are those of the fit.
-    void mean_held_out(const AnyMatrix<Real>& x, std::span<const Row> order,
-                       std::uint32_t n_labeled, const TrainParams& params, double* out,
-                       const Poll& poll) const;
+    // out[i] = mean leaf value of row i over the trees that were not trained on it or, with folds,
+    // that left out its fold; NaN if there are none. The rows and the sampling are those of the
+    // fit.
+    void mean_held_out(const AnyMatrix<Real>& x, const FitRows& rows, const TrainParams& params,
+                       double* out, const Poll& poll) const;
 
 private:
     // What a walk has to handle: nodes that send NaN right; nodes that send it to either side; and

@@ -22,13 +22,17 @@ inline bool sees_every_row(const Sampling& s, std::uint32_t n_labeled, std::uint
     return !s.replace && !s.together && s.labeled == n_labeled && s.unlabeled == n_rows - n_labeled;
 }
 
-// Throws std::invalid_argument unless `order` has valid row indices of an X of `x_rows` rows, both
-// labeled and unlabeled, from which the sample can be drawn.
-void check_rows(std::span<const Row> order, std::uint32_t n_labeled, std::size_t x_rows,
-                const Sampling& sampling);
+// Throws std::invalid_argument if there are no rows, or one that is not in an X of `x_rows` rows.
+void check_order(std::span<const Row> order, std::size_t x_rows);
 
-// The sample of the tree with this key; deterministic.
+// Throws std::invalid_argument unless every tree can draw both labeled and unlabeled rows.
+void check_sampling(const FitRows& rows, const Sampling& sampling);
+
+// A sample without folds for the tree with this key; deterministic.
 Sample draw_sample(const Sampling& sampling, std::uint64_t key, std::uint32_t n_labeled,
                    std::uint32_t n_rows);
+
+// The sample of a tree of the forest.
+Sample draw_sample(const TrainParams& params, std::size_t tree, const FitRows& rows);
 
 }  // namespace puforest

@@ -1,9 +1,9 @@
 // Training of a forest.
 #pragma once
 
-#include <span>
 #include <vector>
 
+#include "puforest/columns.hpp"
 #include "puforest/masses.hpp"
 #include "puforest/parallel.hpp"
 #include "puforest/params.hpp"
@@ -12,11 +12,16 @@
 
 namespace puforest {
 
-// Train on the rows `order` of `x`, a Matrix or a SparseMatrix, of which the first `n_labeled` are
-// labeled; `weights` are indexed by position in `order`. Throws std::invalid_argument if the sizes
-// do not match, and std::out_of_range if a parameter names a feature that `x` does not have.
+// Train on rows of `x`, a Matrix or a SparseMatrix; `weights` are indexed by position. Throws
+// std::invalid_argument if the sizes do not match, and std::out_of_range if a parameter names a
+// feature that `x` does not have.
 template <class Table>
-std::vector<Tree> train(const Table& x, std::span<const Row> order, std::uint32_t n_labeled,
-                        const RowWeights& weights, const TrainParams& params, const Poll& poll);
+std::vector<Tree> train(const Table& x, const FitRows& rows, const RowWeights& weights,
+                        const TrainParams& params, const Poll& poll);
+
+// The same trees from the codes of these rows, which can be shared by several forests. Features are
+// categorical if they were encoded so.
+std::vector<Tree> train(const Columns& columns, const FitRows& rows, const RowWeights& weights,
+                        const TrainParams& params, const Poll& poll);
 
 }  // namespace puforest

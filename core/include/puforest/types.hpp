@@ -1,8 +1,9 @@
-// Integer types of the core, and views of matrices.
+// Integer types of the core, and views of matrices and rows.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace puforest {
 
@@ -46,6 +47,15 @@ struct SparseMatrix {
     const std::int64_t* begin;
     std::size_t rows;
     std::size_t cols;
+};
+
+// The rows of X that a forest is fitted to, labeled rows first.
+struct FitRows {
+    std::span<const Row> order;  // rows of X by position
+    std::uint32_t n_labeled;
+    std::span<const std::uint8_t> fold = {};  // by position; may be empty without folds
+
+    std::uint32_t size() const { return static_cast<std::uint32_t>(order.size()); }
 };
 
 }  // namespace puforest

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
-from puforest.calibration import Calibrator, Sigmoid
+from puforest._calibrators import Calibrator, Sigmoid
 
 Array = NDArray[np.float64]
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest import _validation as check
+from puforest._calibrators import Sigmoid
 from puforest._warnings import warn
 from puforest.io._estimator import BELOW_ONE, MODULES, estimator_class, is_known
 from puforest.io._fields import Fields, ensure, is_integer, short_repr
@@ -62,7 +63,7 @@ def _stored_folds(cv: Any) -> Any:
 
 
 def _stored_calibrator(calibrator: Any, arrays: Arrays) -> dict[str, float]:
-    if isinstance(calibrator, import_module(MODULE).Sigmoid):
+    if isinstance(calibrator, Sigmoid):
         return {"slope": calibrator.slope, "intercept": calibrator.intercept}
     arrays[SCORES] = calibrator.X_thresholds_
     arrays[PROBABILITIES] = calibrator.y_thresholds_
@@ -112,7 +113,7 @@ def _restored_calibrator(stored: Fields, arrays: Arrays) -> Any:
     if score is None and probability is None:
         numbers = stored.numbers()
         ensure(set(numbers) == {"slope", "intercept"}, "a sigmoid is a slope and an intercept")
-        return import_module(MODULE).Sigmoid(**numbers)
+        return Sigmoid(**numbers)
     stored.finish()
     if score is None or probability is None or len(score) != len(probability) or not len(score):
         raise ValueError(f"{SCORES} and {PROBABILITIES} do not go together")

@@ -12,7 +12,7 @@ TRUSTED = (
     "puforest._schema.FeatureSchema",
     "puforest.calibration.CalibrationRecord",
     "puforest.calibration.PUCalibratedClassifier",
-    "puforest.calibration.Sigmoid",
+    "puforest._calibrators.Sigmoid",
     "puforest.forest.PUExtraTreesClassifier",
     "puforest.forest.PURandomForestClassifier",
     "puforest.prior._base.PriorEstimate",

@@ -6,12 +6,12 @@ r is a mean over the labeled positives and q a mean over the population; neither
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
+from puforest._rates import accuracy, f1, precision
 from puforest._sample import PUSample
 from puforest.metrics._docs import documented
 from puforest.metrics._metric import Array, Estimate, Metric, score
@@ -25,23 +25,6 @@ __all__ = [
     "pu_precision_score",
     "pu_recall_score",
 ]
-
-# Formulas, for numbers and for arrays
-
-Number = TypeVar("Number", float, Array)
-
-
-def precision(r: Number, q: Number, prior: Number) -> Number:
-    return prior * r / q
-
-
-def f1(r: Number, q: Number, prior: Number) -> Number:
-    return 2 * prior * r / (prior + q)
-
-
-def accuracy(r: Number, q: Number, prior: Number) -> Number:
-    return 1 - prior - q + 2 * prior * r
-
 
 Value = Callable[[float, float, float], float]
 Slopes = Callable[[float, float, float], tuple[float, float]]

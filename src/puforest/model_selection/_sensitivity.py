@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
 from puforest._base import PUClassifier
+from puforest._rates import accuracy, f1, precision
 from puforest._sample import PUSample, pu_sample
 from puforest._unwrap import uncalibrated
 from puforest._warnings import warn
-from puforest.metrics.classification import accuracy, f1, precision
 
 __all__ = ["PriorSensitivity", "prior_sensitivity"]
 

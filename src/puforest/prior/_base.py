@@ -72,12 +72,9 @@ class PriorEstimate:
 
 
 @dataclass(frozen=True)
-class PriorSample:
-    """Rows that a prior is estimated from, and how many rows each one counts as."""
+class WeightedLabels:
+    """Labels of the rows that a prior is estimated from, and how many rows each one counts as."""
 
-    X: EncodedTable
-    table: Any  # all rows, as the user passed them
-    drawn: NDArray[np.intp]  # the rows of `X` in `table`
     labeled: NDArray[np.bool_]
     weight: Array
     labeled_total: float  # total weights in the data, including rows that were not drawn
@@ -91,10 +88,6 @@ class PriorSample:
     def n_unlabeled(self) -> int:
         return len(self.labeled) - self.n_labeled
 
-    def original(self) -> Any:
-        """Rows in the form that the user passed, for other estimators."""
-        return take_rows(self.table, self.drawn)
-
     @property
     def odds(self) -> float:
         """Number of labeled rows per unlabeled row."""
@@ -105,6 +98,31 @@ class PriorSample:
         """Scores of labeled and of unlabeled rows, followed by the weights of both."""
         p, u = self.labeled, ~self.labeled
         return scores[p], scores[u], self.weight[p], self.weight[u]
+
+
+@dataclass(frozen=True)
+class PriorSample(WeightedLabels):
+    """Rows that a prior is estimated from."""
+
+    X: EncodedTable
+    table: Any  # all rows, as the user passed them
+    drawn: NDArray[np.intp]  # the rows of `X` in `table`
+
+    def original(self) -> Any:
+        """Rows in the form that the user passed, for other estimators."""
+        return take_rows(self.table, self.drawn)
+
+
+def weighted_labels(rows: TrainingRows, kept: NDArray[np.intp]) -> WeightedLabels:
+    """Return the labels of the rows at the given positions.
+
+    Only ratios of weights matter. They are scaled to sum to the effective sample size, so that
+    equal weights become 1.
+    """
+    weight = check.at_most_one(rows.weight[kept])
+    weight *= weight.sum() / (weight @ weight)
+    total = (float(rows.labeled_weight.sum()), float(rows.unlabeled_weight.sum()))
+    return WeightedLabels(kept < rows.n_labeled, weight, *total)
 
 
 @dataclass(frozen=True)
@@ -152,7 +170,13 @@ class PriorEstimator(BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         if schema.names is not None:
             self.feature_names_in_ = np.array(schema.names, dtype=object)
-        self.estimate_ = self._population_prior(sample, self._unlabeled_prior(sample))
+        self.estimate_ = population_prior(
+            sample,
+            self._unlabeled_prior(sample),
+            method=self._method,
+            scenario=self.scenario,
+            confidence=self.confidence,
+        )
         self.prior_ = self.estimate_.value
         self.interval_ = self.estimate_.interval
         return self
@@ -172,39 +196,43 @@ class PriorEstimator(BaseEstimator):
             return np.sort(rng.choice(n, MAX_ROWS, replace=False)) if n > MAX_ROWS else np.arange(n)
 
         n = rows.n_labeled
-        total = (float(rows.labeled_weight.sum()), float(rows.unlabeled_weight.sum()))
         kept = np.concatenate([drawn(n), n + drawn(rows.n_unlabeled)])
-        # Only ratios of weights matter. They are scaled to sum to the effective sample size, so
-        # that equal weights become 1.
-        weight = check.at_most_one(rows.weight[kept])
-        weight *= weight.sum() / (weight @ weight)
         chosen = rows.order[kept].astype(np.intp)
-        return PriorSample(encoded[chosen], X, chosen, kept < n, weight, *total)
+        labels = weighted_labels(rows, kept)
+        return PriorSample(**vars(labels), X=encoded[chosen], table=X, drawn=chosen)
 
     def _unlabeled_prior(self, sample: PriorSample) -> UnlabeledPrior:
         raise NotImplementedError
 
-    def _population_prior(self, sample: PriorSample, found: UnlabeledPrior) -> PriorEstimate:
-        """Convert the prior of the unlabeled rows to that of the population."""
-        w_p, w_u = sample.labeled_total, sample.unlabeled_total
-        known = w_p / (w_p + w_u) if self.scenario == "single-training-set" else 0.0
-        # No forest can learn from a prior of exactly 0 or 1.
-        least = 0.5 / sample.n_unlabeled
 
-        def prior(value: float) -> float:
-            return known + (1 - known) * float(np.clip(value, least, 1 - least))
+def population_prior(
+    labels: WeightedLabels,
+    found: UnlabeledPrior,
+    *,
+    method: str,
+    scenario: str,
+    confidence: float,
+) -> PriorEstimate:
+    """Convert the prior of the unlabeled rows to that of the population."""
+    w_p, w_u = labels.labeled_total, labels.unlabeled_total
+    known = w_p / (w_p + w_u) if scenario == "single-training-set" else 0.0
+    # No forest can learn from a prior of exactly 0 or 1.
+    least = 0.5 / labels.n_unlabeled
 
-        unlabeled_prior = float(np.clip(found.value, least, 1 - least))
-        return PriorEstimate(
-            value=prior(found.value),
-            interval=(prior(min(found.low, found.value)), prior(max(found.high, found.value))),
-            confidence=self.confidence,
-            method=self._method,
-            scenario=self.scenario,
-            unlabeled_prior=unlabeled_prior,
-            label_frequency=w_p / (w_p + unlabeled_prior * w_u),
-            evidence=found.evidence,
-        )
+    def prior(value: float) -> float:
+        return known + (1 - known) * float(np.clip(value, least, 1 - least))
+
+    unlabeled_prior = float(np.clip(found.value, least, 1 - least))
+    return PriorEstimate(
+        value=prior(found.value),
+        interval=(prior(min(found.low, found.value)), prior(max(found.high, found.value))),
+        confidence=confidence,
+        method=method,
+        scenario=scenario,
+        unlabeled_prior=unlabeled_prior,
+        label_frequency=w_p / (w_p + unlabeled_prior * w_u),
+        evidence=found.evidence,
+    )
 
 
 def within_one(X: NDArray[Any]) -> Array:

@@ -78,9 +78,14 @@ def missing_prior(
     """Estimate the prior for a fit with ``prior=None``, and warn about it."""
     method = BBE(scenario=scenario, n_jobs=n_jobs, random_state=random_state)
     estimate = method.fit(X, y, sample_weight).estimate_
+    warn_of_estimate(estimate)
+    return estimate
+
+
+def warn_of_estimate(estimate: PriorEstimate) -> None:
+    """Warn that a fit estimated the prior."""
     warn(
         f"prior=None: the class prior is estimated as {estimate}. Predictions depend on it: "
         "check that it is plausible, or set prior.",
         PriorEstimatedWarning,
     )
-    return estimate

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from puforest import _core
 from puforest import _validation as check
 from puforest._cross_fitting import cross_fitted_scores
-from puforest._duplicate_rows import duplicate_groups
+from puforest._folds import shared_folds
 from puforest._label_forest import label_forest
 from puforest._rows import take_rows
 from puforest._schema import naming_text
@@ -43,7 +43,7 @@ class ScoredPriorEstimator(PriorEstimator):
         n_folds = check.integer("cv", self.cv, 2)
         n_folds = min(n_folds, sample.n_labeled, sample.n_unlabeled)
         rng = check.random_state(self.random_state)
-        fold = folds(sample, n_folds, rng)
+        fold = shared_folds(sample.X, sample.labeled, n_folds, rng)
         splits = ((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds))
         if self.estimator is not None:
             table = sample.original()
@@ -103,30 +103,6 @@ def without_surplus(
         return train
     chosen = rng.choice(unlabeled, most, replace=False)
     return np.concatenate([train[is_labeled], chosen])
-
-
-def folds(sample: PriorSample, n_folds: int, rng: np.random.RandomState) -> NDArray[np.intp]:
-    """Assign a fold to each row, stratified by group.
-
-    Duplicate rows share a fold; otherwise one would be scored by a classifier trained on the
-    other. This includes unlabeled rows without a labeled duplicate: if only they were split, only
-    their scores would be pulled down by their duplicates. On UNSW-NB15, where four rows in ten
-    have duplicates, that makes priors 0.05 too low.
-    """
-    fold = np.empty(len(sample.labeled), dtype=np.intp)
-    for part in (sample.labeled, ~sample.labeled):
-        n = np.count_nonzero(part)
-        fold[part] = rng.permutation(np.arange(n) % n_folds)
-    group = duplicate_groups(sample.X)
-    home = np.empty(group.max() + 1, dtype=np.intp)
-    for part in (~sample.labeled, sample.labeled):
-        home[group[part]] = fold[part]
-    together = home[group]
-    # With few distinct rows the folds may be too uneven; then duplicates are split up.
-    most = max(0.5, 1.5 / n_folds)
-    parts = (together[sample.labeled], together[~sample.labeled])
-    sizes = [np.bincount(part, minlength=n_folds) for part in parts]
-    return together if all(n.min() > 0 and n.max() <= most * n.sum() for n in sizes) else fold
 
 
 def smoothed_logit(scores: Array) -> Array:

@@ -8,7 +8,15 @@ import numpy as np
 
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
-from puforest.prior._base import Array, PriorSample, UnlabeledPrior
+from puforest._training_rows import TrainingRows
+from puforest.prior._base import (
+    Array,
+    PriorEstimate,
+    PriorSample,
+    UnlabeledPrior,
+    population_prior,
+    weighted_labels,
+)
 from puforest.prior._docs import documented
 from puforest.prior._scores import ScoredPriorEstimator
 
@@ -73,6 +81,16 @@ class BBE(ScoredPriorEstimator):
 
     def _unlabeled_prior(self, sample: PriorSample) -> UnlabeledPrior:
         return best_bin(*sample.by_group(self._scores(sample)), confidence=self.confidence)
+
+
+def prior_from_scores(scores: Array, rows: TrainingRows, scenario: str) -> PriorEstimate:
+    """Estimate the prior from held-out scores of training rows, by position; nan for none."""
+    scored = np.flatnonzero(np.isfinite(scores))
+    labels = weighted_labels(rows, scored)
+    found = best_bin(*labels.by_group(scores[scored]), confidence=CONFIDENCE)
+    return population_prior(
+        labels, found, method=BBE._method, scenario=scenario, confidence=CONFIDENCE
+    )
 
 
 def best_bin(

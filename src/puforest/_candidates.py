@@ -1,0 +1,293 @@
+"""Candidate forests: growing them on shared codes, scoring them out of bag, and comparing them.
+
+Every row belongs to one of a few folds, and duplicates to the same one. Each tree leaves out the
+rows of one fold, and these are scored by the trees that leave them out. So each row, labeled or
+not, is scored by the same number of trees, none of which was grown on the row or a duplicate of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puforest import _core
+from puforest._comparison import Compared, Comparison
+from puforest._encoded import EncodedTable
+from puforest._masses import GroupMasses
+from puforest._model import Forest
+from puforest._progress import Progress, Steps
+from puforest._sample import PUSample
+from puforest._score_curve import row_weights
+from puforest._training import grow, set_masses, train_params
+from puforest._training_rows import TrainingRows
+from puforest.metrics._metric import Estimate
+from puforest.metrics.ranking import ROC_AUC
+from puforest.recipes import Recipe
+
+Array = NDArray[np.float64]
+
+# The mean over trees of the leaf value a / (a + b), with a and b the fractions of the labeled rows
+# and of the population in the leaf. Unlike a posterior, it does not depend on the prior.
+VOTING = "ratio"
+
+# Candidates are compared on at most this many rows of each group.
+MAX_COMPARED = 50_000
+
+# Candidates are kept if their AUC is within this many standard errors of the best.
+MAX_ERRORS = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """What all candidates of a fit are grown on.
+
+    Attributes
+    ----------
+    table : EncodedTable
+        The table.
+    codes : Codes
+        Its training rows, encoded once.
+    rows : TrainingRows
+        Labels, weights and folds.
+    n_folds : int
+        Number of folds.
+    scenario : str
+        Sampling scenario.
+    monotone : tuple of list of int
+        Features in which predictions increase, and those in which they decrease.
+    compared : ndarray of int
+        Positions of the rows on which candidates are compared.
+    n_threads : int
+        Number of threads.
+    """
+
+    table: EncodedTable
+    codes: _core.Codes
+    rows: TrainingRows
+    n_folds: int
+    scenario: str
+    monotone: tuple[list[int], list[int]]
+    compared: NDArray[np.intp]
+    n_threads: int
+
+    def out_of_bag(self, forest: Forest, positions: NDArray[np.intp] | None = None) -> Array:
+        """Score training rows out of bag, in the order of their positions; all by default."""
+        rows = self.rows if positions is None else self.rows.at(positions)
+        params = _core.TrainParams()
+        params.n_trees = forest.n_trees
+        params.n_threads = self.n_threads
+        params.sampling = _core.Sampling(
+            False, False, rows.n_labeled, rows.n_unlabeled, self.n_folds
+        )
+        predictor = forest.predictor(VOTING, self.table.dtype)
+        scores = predictor.mean_held_out(self.table.native(), rows.native(), params)
+        return scores[rows.order]
+
+
+def compared_positions(rows: TrainingRows, rng: np.random.RandomState) -> NDArray[np.intp]:
+    """Draw the positions of the rows on which candidates are compared."""
+    groups = (np.arange(rows.n_labeled), np.arange(rows.n_labeled, len(rows.order)))
+    return np.concatenate(
+        [
+            np.sort(rng.choice(group, MAX_COMPARED, replace=False))
+            if len(group) > MAX_COMPARED
+            else group
+            for group in groups
+        ]
+    )
+
+
+class Candidate:
+    """A recipe, the trees grown by it so far, and their out-of-bag scores.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        The recipe.
+    forest : Forest
+        The trees.
+    scores : Array
+        Out-of-bag scores of the compared rows.
+    batches : tuple of Array
+        Scores by the first and by the second half of the trees.
+    seconds : float
+        Time spent on growing and scoring.
+    """
+
+    def __init__(self, recipe: Recipe, seed: int) -> None:
+        self.recipe = recipe
+        self.seed = seed
+        self.forest: Forest
+        self.batches: tuple[Array, Array]
+        self.seconds = 0.0
+
+    @property
+    def needs_prior(self) -> bool:
+        """True if the trees depend on the class prior."""
+        return self.recipe.growth == "nnpu"
+
+    @property
+    def n_trees(self) -> int:
+        return self.forest.n_trees
+
+    @property
+    def scores(self) -> Array:
+        return np.mean(self.batches, axis=0)
+
+    def start(
+        self,
+        data: TrainingSet,
+        n_trees: int,
+        masses: GroupMasses,
+        steps: Steps,
+    ) -> None:
+        """Grow the first trees, in two batches."""
+        started = time.perf_counter()
+        half = -(-n_trees // (2 * data.n_folds)) * data.n_folds
+        forests = [
+            grow_trees(self.recipe, data, masses, self.seed, first, half, steps.next())
+            for first in (0, half)
+        ]
+        first, second = (data.out_of_bag(forest, data.compared) for forest in forests)
+        self.batches = first, second
+        self.forest = Forest.joined(forests)
+        self.seconds += time.perf_counter() - started
+
+    def double(self, data: TrainingSet, masses: GroupMasses) -> None:
+        """Add as many trees as there are."""
+        started = time.perf_counter()
+        n = self.n_trees
+        more = grow_trees(self.recipe, data, masses, self.seed, n, n)
+        self.batches = self.scores, data.out_of_bag(more, data.compared)
+        self.forest = Forest.joined([self.forest, more])
+        self.seconds += time.perf_counter() - started
+
+
+def grow_trees(
+    recipe: Recipe,
+    data: TrainingSet,
+    masses: GroupMasses,
+    seed: int,
+    first_tree: int,
+    n_trees: int,
+    progress: Progress | None = None,
+) -> Forest:
+    """Grow trees by a recipe; their masses are those of the PU data."""
+    separates = recipe.growth == "separation"
+    rows = data.rows
+    ratio = recipe.unlabeled_per_labeled * (data.n_folds - 1) / data.n_folds
+    params = train_params(
+        {
+            "risk": "pn" if separates else "nnpu",
+            "loss": recipe.loss,
+            "scenario": data.scenario,
+            "min_samples_leaf": recipe.min_samples_leaf,
+            "max_features": recipe.max_features,
+        },
+        thresholds=_core.Thresholds.random
+        if recipe.splits == "random"
+        else _core.Thresholds.optimal,
+        rows=rows,
+        table=data.table,
+    )
+    params.n_trees, params.first_tree, params.seed = n_trees, first_tree, seed
+    params.n_threads = data.n_threads
+    params.increasing_features, params.decreasing_features = data.monotone
+    n_unlabeled = min(rows.n_unlabeled, max(1, round(ratio * rows.n_labeled)))
+    bootstrap = recipe.splits == "best"
+    params.sampling = _core.Sampling(bootstrap, False, rows.n_labeled, n_unlabeled, data.n_folds)
+    if not separates:
+        set_masses(params, masses)
+        return grow(data.codes, rows, params, progress)
+    rows, growth = for_separation(rows, masses)
+    set_masses(params, growth)
+    return with_pu_masses(grow(data.codes, rows, params, progress), masses.labeled_p)
+
+
+def for_separation(rows: TrainingRows, masses: GroupMasses) -> tuple[TrainingRows, GroupMasses]:
+    """Return rows and masses with which supervised growth separates positives from the population.
+
+    With a and b the fractions of the positives and of the population at a node, these are
+    supervised masses ``W_p = a`` and ``W_n = b``, hence ``W_u = a + b``.
+    """
+    growth = GroupMasses(1.0, 1 + masses.labeled_u, masses.unlabeled_u)
+    if rows.propensity is None:
+        return rows, growth
+    # A labeled row has the weight w / e in a and w in b, so its weight in W_u is a mixture.
+    positive, weight = rows.positive_weight, rows.labeled_weight
+    mixed = positive / positive.sum() + masses.labeled_u * weight / weight.sum()
+    both = np.concatenate([mixed, rows.unlabeled_weight])
+    return replace(rows, weight=both, propensity=mixed / positive), growth
+
+
+def with_pu_masses(forest: Forest, prior: float) -> Forest:
+    """Convert the masses of separation growth to those of the PU data."""
+    w_u = np.maximum(0, forest.w_u - forest.w_p)
+    return forest.with_masses(prior * forest.w_p, w_u)
+
+
+def compare(candidates: Sequence[Candidate], data: TrainingSet, masses: GroupMasses) -> Comparison:
+    """Compare candidates by their AUC, and decide which are kept: those within the noise."""
+    rows = data.rows.at(data.compared)
+    labeled = np.arange(len(rows.order)) < rows.n_labeled
+    sample = PUSample(labeled, *row_weights(rows, masses), data.scenario)
+    estimates = [evaluated(c, sample, masses.labeled_p) for c in candidates]
+    best = max(estimates, key=lambda found: found.value)
+    result = []
+    for candidate, found in zip(candidates, estimates, strict=True):
+        behind = best.value - found.value
+        error = sample.standard_error(
+            best.on_positives - found.on_positives, best.on_population - found.on_population
+        )
+        kept = behind <= MAX_ERRORS * error
+        result.append(
+            Compared(
+                candidate.recipe,
+                found.value,
+                sample.standard_error(found.on_positives, found.on_population),
+                behind,
+                error,
+                candidate.seconds,
+                candidate.n_trees if kept else 0,
+            )
+        )
+    return Comparison(result)
+
+
+def evaluated(candidate: Candidate, sample: PUSample, prior: float) -> Estimate:
+    """Estimate the AUC with the top of the ranking tied: the fraction of the prior.
+
+    Most rows at the top are positive, labeled or not, and their order is a matter of chance. In the
+    ordinary estimate it counts as much as that of positives and negatives.
+    """
+    scores = candidate.scores
+    top = is_among_top(scores, sample.population, prior)
+    return ROC_AUC.estimate(sample, np.where(top, np.inf, scores), prior)
+
+
+def exchanged(kept: Sequence[Candidate], data: TrainingSet, masses: GroupMasses) -> float:
+    """Estimate the fraction of predicted positives that would change with infinitely many trees.
+
+    The two halves of the trees are compared, each with the threshold that predicts the fraction of
+    the prior positive. Their scores have independent errors, so their difference has twice the
+    standard deviation of the error of the mean of both.
+    """
+    _, population = row_weights(data.rows.at(data.compared), masses)
+    prior = masses.labeled_p
+    first, second = (
+        is_among_top(np.mean([c.batches[i] for c in kept], axis=0), population, prior)
+        for i in (0, 1)
+    )
+    return float(population[first != second].sum()) / (2 * prior) / 2
+
+
+def is_among_top(scores: Array, weight: Array, fraction: float) -> NDArray[np.bool_]:
+    """Mark the rows with the largest scores that have a given fraction of the weight."""
+    order = np.argsort(-scores, kind="stable")
+    top = np.zeros(len(scores), dtype=bool)
+    top[order] = np.cumsum(weight[order]) <= fraction
+    return top

@@ -1,0 +1,57 @@
+"""Thresholds on the predicted probability: numbers, or rules applied to out-of-bag scores."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puforest import _validation as check
+from puforest._rates import f1
+from puforest._score_curve import ScoreCurve
+
+Array = NDArray[np.float64]
+
+# A number, "prior", "f1", or "cost" and the cost of a missed positive in false positives.
+Threshold: TypeAlias = float | str | tuple[str, float]
+
+
+def checked_threshold(value: Any) -> Threshold:
+    """Check the parameter ``threshold``; a pair may be a list."""
+    if check.is_real(value):
+        if not 0 <= value <= 1:
+            raise ValueError(f"threshold must be between 0 and 1, got {value!r}")
+        return float(value)
+    if isinstance(value, str) and value in ("prior", "f1"):
+        return value
+    if isinstance(value, tuple | list) and len(value) == 2 and value[0] == "cost":
+        ratio = value[1]
+        if check.is_real(ratio) and 0 < ratio < np.inf:
+            return "cost", float(ratio)
+        raise ValueError(
+            "threshold=('cost', ratio): the ratio is the cost of a missed positive divided by that "
+            f"of a false positive, a positive number, got {ratio!r}"
+        )
+    raise ValueError(
+        "threshold must be a number between 0 and 1, 'prior', 'f1', or ('cost', ratio) with the "
+        "cost of a missed positive divided by that of a false positive, for example ('cost', 10); "
+        f"got {value!r}"
+    )
+
+
+def is_rule(threshold: Threshold) -> bool:
+    """Return True if the threshold depends on out-of-bag scores."""
+    return not isinstance(threshold, float)
+
+
+def score_threshold(rule: Threshold, curve: ScoreCurve, prior: float) -> float:
+    """Apply a rule to the curve of out-of-bag scores; rows with larger scores are positive."""
+    r, q = curve.above()
+    if rule == "prior":
+        best = np.argmin(np.abs(q - prior))
+    elif rule == "f1":
+        best = np.argmax(f1(r, q, np.full(len(q), prior)))
+    else:  # costs of the missed positives, and of the other rows that are predicted positive
+        best = np.argmin(float(rule[1]) * prior * (1 - r) + np.maximum(0, q - prior * r))
+    return float(curve.middles()[best])

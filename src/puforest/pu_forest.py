@@ -1,0 +1,379 @@
+"""The recommended estimator: several forests, compared out of bag, calibrated, with a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from puforest import _validation as check
+from puforest._atomic_fit import atomic_fit
+from puforest._calibrators import Sigmoid, fit_sigmoid
+from puforest._candidates import (
+    VOTING,
+    Candidate,
+    TrainingSet,
+    compare,
+    compared_positions,
+    exchanged,
+)
+from puforest._comparison import Comparison
+from puforest._encoded import EncodedTable
+from puforest._estimator_docs import documented_pu_forest
+from puforest._fit_record import FitRecord, OutOfBag
+from puforest._folds import shared_folds
+from puforest._masses import GroupMasses, group_masses
+from puforest._model import Forest
+from puforest._model_methods import ModelMethodsMixin
+from puforest._monotone import monotone_features
+from puforest._progress import Steps
+from puforest._rates import accuracy
+from puforest._schema import FeatureSchema
+from puforest._score_curve import ScoreCurve, score_curve
+from puforest._threshold import checked_threshold
+from puforest._training import draw_seed, encode
+from puforest._training_rows import TrainingRows, training_rows, warn_if_swapped
+from puforest.forest import BaseForest
+from puforest.prior import PriorEstimate
+from puforest.prior._estimate import warn_of_estimate
+from puforest.prior.bbe import prior_from_scores
+from puforest.recipes import Recipe, checked_candidates
+from puforest.scenario import SCENARIOS
+from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
+
+__all__ = ["PUForestClassifier"]
+
+Array = NDArray[np.float64]
+
+N_FOLDS = 5
+
+# With n_estimators="auto", each recipe starts with this many trees. The number for the recipes that
+# are kept is doubled until at most this fraction of the predicted positives would change with more
+# trees, or the maximum is reached.
+FIRST_TREES = 200
+MAX_TREES = 400
+MAX_EXCHANGED = 0.02
+
+# Limits of the slope of the calibration, so that probabilities differ wherever scores do.
+SLOPES = (1e-3, 30.0)
+
+
+@documented_pu_forest
+class PUForestClassifier(ModelMethodsMixin, BaseForest):
+    """Forest for positive and unlabeled data that chooses how to grow its trees.
+
+    A few candidate forests are grown by different recipes and compared on out-of-bag predictions.
+    The trees of the best one, and of those that are not worse by more than one standard error,
+    become the model. Its scores are calibrated to probabilities, and a threshold on them is set,
+    also from out-of-bag predictions.
+
+    Parameters
+    ----------
+    %parameters%
+
+    Attributes
+    ----------
+    %attributes%
+    threshold_ : float
+        Threshold on the predicted probability. It follows ``threshold``, which can be changed after
+        the fit.
+    comparison_ : Comparison
+        The candidates, with their out-of-bag AUC, its standard error, the difference to the best
+        one, the time, and the number of trees in the model. It prints as a table.
+    oob_decision_function_ : ndarray of shape (n_samples,)
+        Like ``decision_function``, for the training rows: each is scored by the trees that were
+        grown without it and its duplicates. It ranks the unlabeled rows of the training data. nan
+        for rows of weight zero.
+    oob_risk_ : float
+        Out-of-bag estimate of the error rate at ``threshold_``.
+    oob_score_ : float
+        Out-of-bag estimate of the accuracy, 1 - ``oob_risk_``.
+
+    See Also
+    --------
+    PUExtraTreesClassifier : The forest of the paper, with all of its parameters.
+
+    Notes
+    -----
+    The rows are divided into five folds, with duplicates in the same one, and each tree is grown
+    without one of them. So each row is scored by a fifth of the trees, and rows that appear both
+    labeled and unlabeled do not distort the comparison.
+
+    Examples
+    --------
+    >>> from puforest import PUForestClassifier
+    >>> from puforest.datasets import load_mushrooms, make_pu
+    >>> X, y = load_mushrooms(return_X_y=True)
+    >>> X_pu, labeled = make_pu(X, y, n_labeled=500, random_state=0)
+    >>> forest = PUForestClassifier(prior=y.mean(), random_state=0).fit(X_pu, labeled)
+    >>> bool(forest.score(X, y) > 0.98)
+    True
+    """
+
+    # Leaf values, and the risk of importances and of out-of-bag estimates.
+    voting = VOTING
+    risk = "nnpu"
+    loss = "quadratic"
+
+    _tree_class = PUExtraTreeClassifier
+
+    def __init__(
+        self,
+        prior: float | None = None,
+        *,
+        scenario: str = "case-control",
+        n_estimators: int | str = "auto",
+        threshold: Any = "prior",
+        candidates: Any = "auto",
+        categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self._set_parameters(locals())
+
+    @atomic_fit
+    def fit(
+        self,
+        X: check.MatrixLike,
+        y: check.MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        propensity: ArrayLike | None = None,
+        progress: Callable[[float], object] | None = None,
+    ) -> Self:
+        """Fit to labeled positives and unlabeled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data: an array, a sparse matrix, or a pandas, polars or Arrow table, as in
+            `PUExtraTreesClassifier.fit`.
+        y : array-like of shape (n_samples,)
+            Labels with two values, such as 1 and 0: the larger marks labeled positives, the smaller
+            unlabeled rows. Missing labels (NaN or None) mark unlabeled rows.
+        sample_weight : array-like of shape (n_samples,), optional
+            Sample weights. Rows of weight 0 are ignored.
+        propensity : array-like of shape (n_samples,), optional
+            Probability that each labeled row is labeled given that it is positive, if it differs
+            between rows. Without a ``prior``, the prior follows from the propensities.
+        progress : callable, optional
+            Called with the fraction of the fit that is done, from 0 to 1. It replaces the messages
+            of ``verbose``.
+
+        Returns
+        -------
+        self
+        """
+        check.one_of("scenario", self.scenario, SCENARIOS)
+        checked_threshold(self.threshold)
+        prior = check.class_prior(self.prior)
+        recipes = checked_candidates(self.candidates)
+        n_trees = self._first_trees()
+        schema, table, y = FeatureSchema.of_training_data(
+            X, y, estimator=type(self).__name__, categorical_features=self.categorical_features
+        )
+        rows = training_rows(y, sample_weight, propensity, risk=self.risk)
+        warn_if_swapped(rows)
+        _require_rows(rows)
+        estimates = prior is None and propensity is None
+        masses = None if estimates else self._masses(rows, prior)
+
+        seed = draw_seed(self.random_state)
+        rng = np.random.RandomState(seed)
+        seeds = rng.randint(np.iinfo(np.int32).max, size=len(recipes)).tolist()
+        candidates = [Candidate(*pair) for pair in zip(recipes, seeds, strict=True)]
+        data = self._training_set(schema, table, rows, rng)
+        steps = Steps(2 * len(candidates) + 1, self.verbose, progress)
+        first = [c for c in candidates if not c.needs_prior]
+        unit = self._masses(rows, 1.0)
+        for candidate in first:
+            candidate.start(data, n_trees, unit, steps)
+        estimate = None
+        if masses is None:
+            estimate = self._estimate_prior_from(first, data, y, sample_weight)
+            masses = self._masses(rows, estimate.value)
+        for candidate in candidates:
+            if candidate.needs_prior:
+                candidate.start(data, n_trees, masses, steps)
+        comparison = compare(candidates, data, masses)
+        kept = [c for c, row in zip(candidates, comparison, strict=True) if row.kept]
+        if self.n_estimators == "auto":
+            add_trees(kept, data, masses, unit)
+        forest = joined(kept, masses.labeled_p)
+        scores = mean_scores(kept, forest, data)
+        curve = score_curve(scores, data.rows, masses)
+        assert curve is not None  # every row has a score
+        decision = np.full(len(table), np.nan)
+        decision[rows.order] = 2 * scores - 1
+        # Not get_params, which leaves out those that a subclass fixes in its __init__.
+        parameters = {name: v for name, v in vars(self).items() if not name.startswith("_")}
+        self._record = FitRecord(
+            classes=rows.classes,
+            schema=schema,
+            parameters=parameters,
+            masses=masses,
+            prior_estimate=estimate,
+            n_labeled=rows.n_labeled,
+            n_unlabeled=rows.n_unlabeled,
+            seed=seed,
+            out_of_bag=OutOfBag(decision, np.nan),
+            curve=curve,
+            calibrator=calibrated(curve, masses.labeled_p),
+            comparison=comparison.with_trees({c.recipe: c.n_trees for c in kept}),
+        )
+        self._forest = forest
+        steps.finish()
+        return self
+
+    def _first_trees(self) -> int:
+        """Return the number of trees that each recipe starts with."""
+        if self.n_estimators == "auto":
+            return FIRST_TREES
+        if isinstance(self.n_estimators, str):
+            raise ValueError(
+                f"n_estimators must be an integer or 'auto', got {self.n_estimators!r}"
+            )
+        return check.integer("n_estimators", self.n_estimators, 1)
+
+    def _masses(self, rows: TrainingRows, prior: float | None) -> GroupMasses:
+        return group_masses(
+            risk=self.risk,
+            scenario=self.scenario,
+            prior=prior,
+            labeled=rows.labeled_weight,
+            unlabeled=rows.unlabeled_weight,
+            propensity=rows.propensity,
+        )
+
+    def _training_set(
+        self,
+        schema: FeatureSchema,
+        table: EncodedTable,
+        rows: TrainingRows,
+        rng: np.random.RandomState,
+    ) -> TrainingSet:
+        n_threads = check.threads(self.n_jobs)
+        n_folds = min(N_FOLDS, rows.n_labeled, rows.n_unlabeled)
+        labeled = np.arange(len(rows.order)) < rows.n_labeled
+        fold = shared_folds(table[rows.order], labeled, n_folds, rng)
+        rows = replace(rows, fold=fold.astype(np.uint8))
+        return TrainingSet(
+            table=table,
+            codes=encode(table, rows, n_threads),
+            rows=rows,
+            n_folds=n_folds,
+            scenario=self.scenario,
+            monotone=monotone_features(self.monotonic_cst, schema),
+            compared=compared_positions(rows, rng),
+            n_threads=n_threads,
+        )
+
+    def _estimate_prior_from(
+        self,
+        grown: Sequence[Candidate],
+        data: TrainingSet,
+        y: NDArray[Any],
+        sample_weight: ArrayLike | None,
+    ) -> PriorEstimate:
+        """Estimate the prior from the out-of-bag scores of forests that do not depend on it."""
+        if not grown:  # all recipes of the user need a prior
+            return self._estimate_prior(data.table, y, sample_weight)
+        scores = np.full(len(data.rows.order), np.nan)
+        scores[data.compared] = np.mean([c.scores for c in grown], axis=0)
+        estimate = prior_from_scores(scores, data.rows, self.scenario)
+        warn_of_estimate(estimate)
+        return estimate
+
+    def _leaf_values(self) -> str:
+        return VOTING
+
+    def _evaluation_with_prior(self, prior: float) -> dict[str, Any]:
+        # Scores do not depend on the prior, only their calibration does.
+        curve = self._record.curve
+        return {} if curve is None else {"calibrator": calibrated(curve, prior)}
+
+    @property
+    def comparison_(self) -> Comparison:
+        """Candidates of the fit, compared by their out-of-bag AUC."""
+        comparison = self._recorded("comparison_").comparison
+        assert comparison is not None
+        return comparison
+
+    @property
+    def oob_decision_function_(self) -> NDArray[np.float64]:
+        """Decision function of each training row, by the trees that were grown without it."""
+        found = self._out_of_bag("oob_decision_function_")
+        scores = (found.decision_function + 1) / 2
+        return 2 * (self._calibrated(scores) - self.threshold_)
+
+    @property
+    def oob_risk_(self) -> float:
+        """Out-of-bag estimate of the error rate."""
+        record = self._recorded("oob_risk_")
+        curve = record.curve
+        assert curve is not None
+        positive = self._calibrated(curve.score) > self.threshold_
+        r, q = curve.positive @ positive, curve.population @ positive
+        return float(1 - accuracy(r, q, record.prior))
+
+    @property
+    def oob_score_(self) -> float:
+        """Out-of-bag estimate of the accuracy, 1 - ``oob_risk_``."""
+        return 1 - self.oob_risk_
+
+    def _recipe_of_trees(self) -> list[Recipe]:
+        return [row.recipe for row in self.comparison_ for _ in range(row.n_trees)]
+
+    def _tree(self, t: int, params: dict[str, Any]) -> Any:
+        """Return a tree as an estimator that predicts the fraction of positives in its leaves."""
+        recipe = self._recipe_of_trees()[t]
+        kind = PUExtraTreeClassifier if recipe.splits == "random" else PUDecisionTreeClassifier
+        params |= {
+            "voting": "soft",
+            "loss": recipe.loss,
+            "max_features": recipe.max_features,
+            "min_samples_leaf": recipe.min_samples_leaf,
+        }
+        return self._single_tree(t, kind, params)
+
+
+def _require_rows(rows: TrainingRows) -> None:
+    for name, n in (("labeled", rows.n_labeled), ("unlabeled", rows.n_unlabeled)):
+        if n < 2:
+            raise ValueError(
+                f"y: PUForestClassifier needs at least two {name} rows to evaluate its trees on "
+                f"rows that they were not grown on, got {n}. PUExtraTreesClassifier needs only one."
+            )
+
+
+def add_trees(
+    kept: Sequence[Candidate], data: TrainingSet, masses: GroupMasses, unit: GroupMasses
+) -> None:
+    """Double the number of trees until the predictions have settled."""
+    while kept[0].n_trees < MAX_TREES and exchanged(kept, data, masses) > MAX_EXCHANGED:
+        for candidate in kept:
+            candidate.double(data, masses if candidate.needs_prior else unit)
+
+
+def joined(kept: Sequence[Candidate], prior: float) -> Forest:
+    """Return the trees of all candidates as one forest, with the masses of the prior."""
+    return Forest.joined(
+        [c.forest if c.needs_prior else c.forest.with_prior("nnpu", 1.0, prior) for c in kept]
+    )
+
+
+def mean_scores(kept: Sequence[Candidate], forest: Forest, data: TrainingSet) -> Array:
+    """Return the out-of-bag scores of all training rows, by position."""
+    if len(data.compared) < len(data.rows.order):
+        return data.out_of_bag(forest)
+    return np.mean([c.scores for c in kept], axis=0)
+
+
+def calibrated(curve: ScoreCurve, prior: float) -> Sigmoid:
+    """Fit the map from scores to probabilities."""
+    return fit_sigmoid(curve.score, curve.sample(), prior, SLOPES)
