@@ -35,6 +35,9 @@ Array = NDArray[np.float64]
 # and of the population in the leaf. Unlike a posterior, it does not depend on the prior.
 VOTING = "ratio"
 
+# A tree is grown on at most this many labeled rows, so that the time of a fit is bounded.
+MAX_LABELED = 10_000
+
 # Candidates are compared on at most this many rows of each group.
 MAX_COMPARED = 50_000
 
@@ -180,7 +183,9 @@ def grow_trees(
     """Grow trees by a recipe; their masses are those of the PU data."""
     separates = recipe.growth == "separation"
     rows = data.rows
-    ratio = recipe.unlabeled_per_labeled * (data.n_folds - 1) / data.n_folds
+    n_labeled = min(rows.n_labeled, MAX_LABELED)
+    n_seen = min(rows.n_labeled * (data.n_folds - 1) / data.n_folds, MAX_LABELED)
+    n_unlabeled = min(rows.n_unlabeled, max(1, round(recipe.unlabeled_per_labeled * n_seen)))
     params = train_params(
         {
             "risk": "pn" if separates else "nnpu",
@@ -198,9 +203,8 @@ def grow_trees(
     params.n_trees, params.first_tree, params.seed = n_trees, first_tree, seed
     params.n_threads = data.n_threads
     params.increasing_features, params.decreasing_features = data.monotone
-    n_unlabeled = min(rows.n_unlabeled, max(1, round(ratio * rows.n_labeled)))
     bootstrap = recipe.splits == "best"
-    params.sampling = _core.Sampling(bootstrap, False, rows.n_labeled, n_unlabeled, data.n_folds)
+    params.sampling = _core.Sampling(bootstrap, False, n_labeled, n_unlabeled, data.n_folds)
     if not separates:
         set_masses(params, masses)
         return grow(data.codes, rows, params, progress)
