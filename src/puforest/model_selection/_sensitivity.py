@@ -132,7 +132,8 @@ def prior_sensitivity(
             propensity=propensity,
         )
     grid = _grid(trees, priors, sample)
-    _warn_if_pure(trees)
+    if trees._record.calibrator is None:  # otherwise the calibration depends on the prior
+        _warn_if_pure(trees)
     rows = found.rows(X)
     decisions = np.stack([trees.with_prior(p).decision_function(rows) for p in grid.tolist()])
     positive = decisions > 0
