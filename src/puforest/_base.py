@@ -433,10 +433,18 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         if record.curve is None:
             raise ValueError(
                 f"threshold={self.threshold!r} is set from out-of-bag predictions, and this model "
-                "has none: fit a forest with oob_score=True, or pass a number as threshold"
+                "has none, or was adapted to another prior: fit a forest with oob_score=True, or "
+                "pass a number as threshold"
             )
         threshold = score_threshold(rule, record.curve, record.prior)
         return threshold if record.calibrator is None else record.calibrator.at(threshold)
+
+    def _fraction_above(self, threshold: float) -> float | None:
+        """Estimate the fraction of the population with a larger probability, if it is known."""
+        curve = self._record.curve
+        if curve is None:
+            return None
+        return float(curve.population @ (self._calibrated(curve.score) > threshold))
 
     @property
     def classes_(self) -> NDArray[Any]:

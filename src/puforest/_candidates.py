@@ -140,7 +140,7 @@ class Candidate:
 
     @property
     def scores(self) -> Array:
-        return np.mean(self.batches, axis=0)
+        return np.asarray(np.mean(self.batches, axis=0))
 
     def start(
         self,
@@ -260,7 +260,7 @@ def compare(candidates: Sequence[Candidate], data: TrainingSet, masses: GroupMas
                 candidate.n_trees if kept else 0,
             )
         )
-    return Comparison(result)
+    return Comparison(tuple(result))
 
 
 def evaluated(candidate: Candidate, sample: PUSample, prior: float) -> Estimate:

@@ -76,7 +76,8 @@ def prior_sensitivity(
 
     The trees stay the same; see ``with_prior`` of the estimator. Pure leaves predict the same class
     for most priors, so grow the forest with ``min_samples_leaf``; a warning is issued if nearly all
-    leaves are pure.
+    leaves are pure. A `PUForestClassifier` is calibrated for each prior, and its threshold follows
+    it.
 
     Parameters
     ----------
@@ -132,7 +133,8 @@ def prior_sensitivity(
             propensity=propensity,
         )
     grid = _grid(trees, priors, sample)
-    _warn_if_pure(trees)
+    if trees._record.calibrator is None:  # otherwise the calibration depends on the prior
+        _warn_if_pure(trees)
     rows = found.rows(X)
     decisions = np.stack([trees.with_prior(p).decision_function(rows) for p in grid.tolist()])
     positive = decisions > 0
