@@ -40,6 +40,22 @@ def checked_threshold(value: Any) -> Threshold:
     )
 
 
+def threshold_of(model: Any) -> float:
+    """Return the threshold of a fitted model on ``predict_proba``; calibrated ones have 0.5."""
+    return float(getattr(model, "threshold_", 0.5))
+
+
+def rule_text(threshold: Threshold) -> str:
+    """Describe how a threshold is set."""
+    if threshold == "prior":
+        return "so that the fraction predicted positive is the class prior"
+    if threshold == "f1":
+        return "where F1 is largest"
+    if isinstance(threshold, tuple | list):
+        return f"where the cost is least if a missed positive costs {threshold[1]:g} false ones"
+    return "as given"
+
+
 def is_rule(threshold: Threshold) -> bool:
     """Return True if the threshold depends on out-of-bag scores."""
     return not isinstance(threshold, float)
