@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,7 +135,17 @@ def prior_sensitivity(
     grid = _grid(trees, priors, sample)
     _warn_if_pure(trees)
     rows = found.rows(X)
-    decisions = np.stack([trees.with_prior(p).decision_function(rows) for p in grid.tolist()])
+    return sensitivity_of(trees, lambda model: model.decision_function(rows), grid, sample)
+
+
+def sensitivity_of(
+    trees: PUClassifier,
+    decide: Callable[[PUClassifier], Array],
+    grid: Array,
+    sample: PUSample | None,
+) -> PriorSensitivity:
+    """Evaluate the decisions of a forest for each prior in the grid."""
+    decisions = np.stack([decide(trees.with_prior(p)) for p in grid.tolist()])
     positive = decisions > 0
     if sample is None:
         population = np.full(positive.shape[1], 1 / positive.shape[1])
@@ -145,7 +156,7 @@ def prior_sensitivity(
         sample.class_prior(grid[0])
         population = sample.population
         metrics = _metrics(grid, positive @ sample.positive, positive @ population)
-    fitted = trees.decision_function(rows) > 0
+    fitted = decide(trees) > 0
     return PriorSensitivity(
         prior=trees.prior_,
         priors=grid,
@@ -191,6 +202,8 @@ def _flip_prior(priors: Array, decisions: Array) -> Array:
 
 
 def _warn_if_pure(trees: PUClassifier) -> None:
+    if trees._record.calibrator is not None:  # which depends on the prior, unlike the leaf values
+        return
     forest = trees._forest
     w_p, w_u = forest.w_p[forest.is_leaf], forest.w_u[forest.is_leaf]
     mixed = float(w_u[(w_p > 0) & (w_p < w_u)].sum() / w_u.sum())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import platform
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from numpy.typing import NDArray
 
 import puforest
 from puforest._base import PUClassifier
+from puforest._comparison import Comparison
 from puforest._encoded import EncodedTable
 from puforest._fit_record import RecordedFitMixin
+from puforest._threshold import rule_text
 from puforest._unwrap import fit_record
 from puforest.inspection import PartialDependence, importances, partial_dependence
 from puforest.inspection._grid import DAY, is_missing, shown_value
@@ -78,6 +81,20 @@ def _curve(found: PartialDependence) -> dict[str, Any]:
     if kind in ("datetime", "duration"):
         known = known.astype(np.int64) / DAY
     return curve | {"x": known}
+
+
+def threshold_part(subject: Subject) -> dict[str, Any]:
+    """Threshold of `predict`, and how it was set."""
+    rule = getattr(subject.model, "threshold", subject.threshold)
+    return {"value": subject.threshold, "rule": rule_text(rule), "given": rule == subject.threshold}
+
+
+def candidate_part(comparison: Comparison) -> list[dict[str, Any]]:
+    """Candidates of a `PUForestClassifier`, the best first."""
+    return [
+        asdict(row) | {"recipe": str(row.recipe)}
+        for row in sorted(comparison, key=lambda row: row.behind)
+    ]
 
 
 # Parameters
@@ -148,6 +165,7 @@ def model_part(subject: Subject) -> dict[str, Any]:
         "risk": model._record.risk,
         "loss": model._record.loss,
         "hard_votes": model.voting == "hard" and not subject.calibrated,
+        "calibrated": subject.calibrated or model._record.calibrator is not None,
     }
     if hasattr(model, "oob_risk_"):
         part["oob_risk"] = model.oob_risk_
