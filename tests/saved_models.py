@@ -8,6 +8,7 @@ from puforest import (
     PUDecisionTreeClassifier,
     PUExtraTreeClassifier,
     PUExtraTreesClassifier,
+    PUForestClassifier,
     PURandomForestClassifier,
 )
 from puforest.calibration import PUCalibratedClassifier
@@ -27,6 +28,10 @@ def small(estimator, **params):
     return estimator(**{"prior": 0.4, "random_state": 0, **params})
 
 
+def small_pu_forest(**params):
+    return PUForestClassifier(**{"prior": 0.4, "n_estimators": 10, "random_state": 0, **params})
+
+
 def through_file(model, folder, **options):
     path = folder / "model.puf"
     model.save(path)
@@ -43,6 +48,7 @@ def assert_same(model, loaded, X):
                 assert result.dtype == expected.dtype
                 assert_array_equal(result, expected)
     assert loaded.prior_ == model.prior_
+    assert getattr(loaded, "threshold_", 0.5) == getattr(model, "threshold_", 0.5)
     assert loaded.n_features_in_ == model.n_features_in_
     assert loaded.classes_.dtype == model.classes_.dtype
     if not isinstance(model, PUCalibratedClassifier):
@@ -53,5 +59,7 @@ def assert_same(model, loaded, X):
             assert getattr(loaded._record, field) == getattr(model._record, field)
         for field in ("n_labeled", "n_unlabeled"):
             assert getattr(loaded._record, field) == getattr(model._record, field)
+        assert loaded._record.calibrator == model._record.calibrator
+        assert loaded._record.comparison == model._record.comparison
         other, expected = (m.with_prior(0.7) for m in (loaded, model))
         assert_array_equal(other.predict_proba(X), expected.predict_proba(X))

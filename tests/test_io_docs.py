@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 from fuzz.model_files import originals, unpacked
 from mixed_forests import mixed_model, mixed_rows, walked
+from numpy.testing import assert_allclose
+from saved_models import small_pu_forest
 
 from puforest._model import NODE_FIELDS
 from puforest.io._container import DTYPES
@@ -36,6 +38,18 @@ def test_the_code_runs(tmp_path, monkeypatch):
     exec(reader, {"np": np, "X": X, "forest": expected})
 
 
+def test_the_reader_of_pu_forests(blobs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, labeled, _ = blobs
+    forest = small_pu_forest().fit(X, labeled)
+    forest.save("mushrooms.puf")
+    (reader,) = re.findall(r"```python\n(import json.*?)\nassert [^\n]*\n```", PAGE, re.DOTALL)
+    names = {"np": np}
+    exec(reader, names)
+    predicted = [names["probability"](x) for x in X[:20]]
+    assert_allclose(predicted, forest.predict_proba(X[:20])[:, 1], rtol=1e-14)
+
+
 def test_the_table_of_node_fields():
     codes = {str(np.dtype(dtype)): code for code, dtype in DTYPES.items()}
     for field in NODE_FIELDS:
@@ -48,8 +62,10 @@ def test_all_fields_and_arrays_are_listed():
     for original in originals():
         header, arrays = unpacked(original.content)
         named = [*header, *header["model"], *(header["calibration"] or ())]
-        for parts in ("masses", "rows", "prior_estimate", "out_of_bag"):
+        for parts in ("masses", "rows", "prior_estimate", "out_of_bag", "calibrator"):
             named += list(header["model"].get(parts) or ())
+        for row in header["model"].get("comparison") or ():
+            named += [*row, *row["recipe"]]
         named += [re.sub(r"^evidence\..*", "evidence.*", name) for name in arrays]
         if "columns" in arrays:
             columns = json.loads(bytes(arrays["columns"]))

@@ -198,7 +198,7 @@ def test_a_newer_format_asks_to_update(tree, folder):
         ("model.missing_values.added", "NA", "added is not a list of strings"),
         ("model.missing_values.removed", [1], "removed is not a list of strings"),
         ("model.missing_values", None, "missing_values is not an object"),
-        ("model.out_of_bag", None, "unknown array 'oob_decision_function'"),
+        ("model.out_of_bag", None, "a curve without out-of-bag predictions"),
         ("model.classes.dtype", "O", "unknown dtype 'O'"),
         ("model.classes.dtype", "U9999", "not strings"),
         ("model.classes.dtype", "bool", "classes are not of dtype bool"),

@@ -8,7 +8,7 @@ import pytest
 import skops.io
 from mixed_forests import SCHEMA, mixed_model, mixed_rows, raw_table
 from numpy.testing import assert_array_equal
-from saved_models import ESTIMATORS, assert_same, small, through_file
+from saved_models import ESTIMATORS, assert_same, small, small_pu_forest, through_file
 
 from puforest import PUDecisionTreeClassifier, PURandomForestClassifier
 from puforest._encoded import EncodedTable
@@ -65,12 +65,23 @@ def test_columns_of_all_kinds(tmp_path):
         assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
+def test_pu_forests(blobs, tmp_path):
+    X, labeled, _ = blobs
+    model = small_pu_forest().fit(X, labeled)
+    for loaded in copies(model, tmp_path):
+        assert_same(model, loaded, X)
+        assert str(loaded) == str(model)
+        assert loaded.oob_risk_ == model.oob_risk_
+        assert_same(model, through_file(loaded, tmp_path), X)
+
+
 def skops_models(X, labeled):
     for estimator in ESTIMATORS:
         yield small(estimator, prior=None, risk="pn").fit(X, labeled)
     model = small(PURandomForestClassifier, prior=None, n_estimators=40, oob_score=True)
     with pytest.warns(PriorEstimatedWarning):
         yield model.fit(X, labeled)
+    yield small_pu_forest().fit(X, labeled)
     tree = small(PUDecisionTreeClassifier, max_depth=3)
     for method in ("sigmoid", "isotonic"):
         yield PUCalibratedClassifier(tree, method=method).fit(X, labeled)

@@ -55,9 +55,17 @@ def test_new_parameters_have_their_defaults(name):
         getattr(model, "estimator", model),
         getattr(model, "estimator_", model),
     }:
-        for parameter in ("categorical_features", "monotonic_cst"):
+        for parameter in ("categorical_features", "monotonic_cst", "threshold"):
             if parameter in estimator.get_params(deep=False):
                 assert getattr(estimator, parameter) == default[parameter]
+
+
+def test_the_threshold_is_one_half():
+    model = puforest.load(path_of("forest"))
+    assert model.threshold_ == 0.5
+    assert model._record.curve is None
+    with pytest.raises(ValueError, match="set from out-of-bag predictions, and this model"):
+        _ = model.set_params(threshold="prior").threshold_
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -81,6 +89,8 @@ def test_saving_writes_the_current_version(name, tmp_path):
         (lambda h, a: a.update(columns=np.zeros(2, dtype="u1")), "unknown array 'columns'"),
         (lambda h, a: a.update(missing_left=a["w_u"].astype("u1")), "unknown array 'missing_left'"),
         (lambda h, a: h["model"]["parameters"].update(monotonic_cst=None), "unknown field 'monot"),
+        (lambda h, a: h["model"]["parameters"].update(threshold=0.5), "unknown field 'thres"),
+        (lambda h, a: h["model"].update(calibrator=None), "unknown field 'calibrator'"),
         (lambda h, a: h.update(format_version=2), "has no 'categorical_features'|no array"),
     ],
 )

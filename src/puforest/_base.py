@@ -438,6 +438,13 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         threshold = score_threshold(rule, record.curve, record.prior)
         return threshold if record.calibrator is None else record.calibrator.at(threshold)
 
+    def _fraction_above(self, threshold: float) -> float | None:
+        """Estimate the fraction of the population with a larger probability, if it is known."""
+        curve = self._record.curve
+        if curve is None:
+            return None
+        return float(curve.population @ (self._calibrated(curve.score) > threshold))
+
     @property
     def classes_(self) -> NDArray[Any]:
         """Values of ``y``; the second one is the positive class."""

@@ -46,6 +46,10 @@ class Sigmoid:
         """Map scores to probabilities."""
         return cast(Array, expit(self.slope * score + self.intercept))
 
+    def of_margin(self) -> Sigmoid:
+        """Return the same map for twice the score minus 1."""
+        return Sigmoid(self.slope / 2, self.intercept + self.slope / 2)
+
     def at(self, score: float) -> float:
         """Map one score to a probability."""
         return float(expit(self.slope * score + self.intercept))

@@ -136,7 +136,7 @@ class Candidate:
 
     @property
     def scores(self) -> Array:
-        return np.mean(self.batches, axis=0)
+        return np.asarray(np.mean(self.batches, axis=0))
 
     def start(
         self,
@@ -255,7 +255,7 @@ def compare(candidates: Sequence[Candidate], data: TrainingSet, masses: GroupMas
                 candidate.n_trees if kept else 0,
             )
         )
-    return Comparison(result)
+    return Comparison(tuple(result))
 
 
 def evaluated(candidate: Candidate, sample: PUSample, prior: float) -> Estimate:

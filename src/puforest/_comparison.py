@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from puforest.recipes import Recipe
@@ -45,34 +45,62 @@ class Compared:
         return self.n_trees > 0
 
 
-class Comparison(tuple[Compared, ...]):
-    """Candidates of a fit, as a tuple that prints as a table.
+# Not a subclass of tuple, which skops would load as a plain tuple.
+@dataclass(frozen=True)
+class Comparison:
+    """Candidates of a fit; prints as a table.
 
     ``pandas.DataFrame(list(comparison))`` makes a data frame of it.
+
+    Attributes
+    ----------
+    rows : tuple of Compared
+        The candidates.
     """
+
+    rows: tuple[Compared, ...]
+
+    def __iter__(self) -> Iterator[Compared]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, i: int) -> Compared:
+        return self.rows[i]
 
     def with_trees(self, n_trees: Mapping[Recipe, int]) -> Comparison:
         """Return the same comparison with other numbers of trees, 0 for recipes not listed."""
-        return Comparison(replace(row, n_trees=n_trees.get(row.recipe, 0)) for row in self)
-
-    def __str__(self) -> str:
-        head = ("recipe", "AUC", "behind the best", "seconds", "trees")
-        lines = [head, *map(_cells, self)]
-        widths = [max(len(line[j]) for line in lines) for j in range(len(head))]
-        return "\n".join(
-            "  ".join(
-                cell.ljust(width) if j == 0 else cell.rjust(width)
-                for j, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
+        return Comparison(
+            tuple(replace(row, n_trees=n_trees.get(row.recipe, 0)) for row in self.rows)
         )
 
+    def __str__(self) -> str:
+        columns = [
+            [title, *map(cell, self.rows)]
+            for title, cell in COLUMNS.items()
+            if title not in OPTIONAL or any(cell(row) != OPTIONAL[title] for row in self.rows)
+        ]
+        widths = [max(map(len, column)) for column in columns]
+        lines = zip(*columns, strict=True)
+        return "\n".join("  ".join(map(str.rjust, line, widths)).rstrip() for line in lines)
 
-def _cells(row: Compared) -> tuple[str, ...]:
-    return (
-        str(row.recipe),
-        f"{row.auc:.4f} ± {row.standard_error:.4f}",
-        f"{row.behind:.4f} ± {row.behind_error:.4f}" if row.behind > 0 else "best",
-        f"{row.seconds:.2f}",
-        f"{row.n_trees}" if row.kept else "not kept",
-    )
+
+# Titles and cells of the printed table.
+COLUMNS: dict[str, Callable[[Compared], str]] = {
+    "splits": lambda row: row.recipe.splits,
+    "growth": lambda row: row.recipe.growth,
+    "loss": lambda row: row.recipe.loss,
+    "U per P": lambda row: f"{row.recipe.unlabeled_per_labeled:g}",
+    "leaf": lambda row: f"{row.recipe.min_samples_leaf}",
+    "features": lambda row: str(row.recipe.max_features),
+    "AUC": lambda row: f"{row.auc:.4f} ± {row.standard_error:.4f}",
+    "behind": lambda row: (
+        f"{row.behind:.4f} ± {row.behind_error:.4f}" if row.behind > 0 else "best"
+    ),
+    "seconds": lambda row: f"{row.seconds:.2f}",
+    "trees": lambda row: f"{row.n_trees}" if row.kept else "not kept",
+}
+
+# Columns that are left out if all of their cells have this value.
+OPTIONAL = {"loss": "quadratic", "features": "sqrt"}

@@ -12,6 +12,7 @@ from puforest._fit_record import FitRecord, RecordedFitMixin
 from puforest._monotone import monotone_features
 from puforest._schema import FeatureSchema
 from puforest._text import printable
+from puforest._threshold import checked_threshold
 from puforest._unwrap import Unwrapped, fit_record, parameter_layers, unwrapped
 from puforest.scenario import DESCRIPTIONS
 
@@ -32,10 +33,14 @@ RISKS = {
     "pn": "PN (supervised risk)",
 }
 
+# Title of the comparison of recipes.
+RECIPES = "recipes, kept unless behind the best out-of-bag AUC by more than a standard error"
+
 # Meaning of `predict_proba`.
 SCORES = {
     "hard": "fraction of the trees that vote positive",
     "soft": "mean fraction of positives in the leaves",
+    "ratio": "calibrated probability of being positive",
 }
 
 
@@ -76,6 +81,7 @@ def describe(model: Any) -> str:
         about += _about_trees(found)
     width = max(len(title) for title, _ in about)
     lines = [f"{title:<{width}}  {text}" for title, text in about]
+    lines += _section(RECIPES, comparison(model))
     head = f"{name}: {_kind(model)}, fitted"
     return "\n".join([head, "", *lines, "", "next steps", _calls(_next_calls(model, found))])
 
@@ -87,6 +93,22 @@ def _require_own(model: Any) -> None:
             "model must be an estimator of puforest, or a pipeline that ends in one, got "
             f"{type(model).__name__}"
         )
+
+
+def comparison(model: Any) -> str:
+    """Return the candidates of a `PUForestClassifier` as a table, empty for other models."""
+    found = unwrapped(model) if is_fitted(model) else None
+    compared = None if found is None else found.trees._record.comparison
+    return "" if compared is None else str(compared)
+
+
+def _section(title: str, text: str) -> list[str]:
+    return ["", title, *(f"  {line}" for line in text.splitlines())] if text else []
+
+
+def summary(model: Any) -> str:
+    """Describe a model in a few lines, with the methods to call next."""
+    return "\n".join(filter(None, [comparison(model), hint(model)]))
 
 
 def hint(model: Any) -> str:
@@ -140,8 +162,9 @@ def _about_trees(found: Unwrapped) -> list[tuple[str, str]]:
             f"{forest.n_features:,} features",
         ),
         *_about_columns(found),
-        ("risk", f"{RISKS[record.risk]}, {record.loss} loss"),
+        *_about_growth(record),
         ("prior", _prior(record)),
+        *([] if found.is_calibrated else [("threshold", _threshold(found.trees))]),
         (
             "trees",
             f"{forest.n_trees:,} with {len(forest.feature):,} nodes, of which "
@@ -152,8 +175,36 @@ def _about_trees(found: Unwrapped) -> list[tuple[str, str]]:
     if not record.is_supervised:
         about.insert(1, ("scenario", f"{record.scenario} ({DESCRIPTIONS[record.scenario]})"))
     if record.out_of_bag is not None:
-        about.append(("out-of-bag risk", f"{record.out_of_bag.risk:.4g} (estimated error rate)"))
+        about.append(("out-of-bag risk", _out_of_bag_risk(found.trees)))
     return about
+
+
+def _out_of_bag_risk(trees: Any) -> str:
+    follows = trees._record.calibrator is not None or trees.threshold_ == 0.5
+    at = "" if follows else " at a threshold of 0.5"
+    return f"{trees.oob_risk_:.4g} (estimated error rate{at})"
+
+
+def _about_growth(record: FitRecord) -> list[tuple[str, str]]:
+    """Describe the risk that the trees minimize, unless they are grown by recipes."""
+    if record.comparison is not None:
+        return []
+    return [("risk", f"{RISKS[record.risk]}, {record.loss} loss")]
+
+
+def _threshold(trees: Any) -> str:
+    """Describe the threshold on the probability, and how many rows are above it."""
+    rule, threshold = checked_threshold(trees.threshold), trees.threshold_
+    text = f"{threshold:.4g}"
+    parts = []
+    if isinstance(rule, tuple):
+        parts.append(f"cost ratio {rule[1]:g}")
+    elif isinstance(rule, str):
+        parts.append(f'"{rule}"')
+    fraction = trees._fraction_above(threshold)
+    if fraction is not None:
+        parts.append(f"predicts {100 * fraction:.1f}% of the population positive")
+    return f"{text} ({': '.join(parts)})" if parts else text
 
 
 def _about_columns(found: Unwrapped) -> list[tuple[str, str]]:
@@ -260,6 +311,9 @@ def _next_calls(model: Any, found: Unwrapped | None) -> list[tuple[str, str]]:
         calls.append(
             (f"{report}'report.html', X, y, held_out=True)", "evaluation on held-out rows")
         )
+    if found.trees._record.curve is not None and model is found.trees:
+        adjusting = "adjusts the threshold, without refitting"
+        calls.append(("model.set_params(threshold='f1')", adjusting))
     if _can_be_saved(model):
         calls.append(("model.save('model.puf')", "puforest.load('model.puf') loads it"))
     else:

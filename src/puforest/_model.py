@@ -170,7 +170,10 @@ class Forest(_core.NodeArrays):
         if voting == "soft":
             return posterior(self.w_p, self.w_u)
         a = self.w_p / np.repeat(self.w_p[self.offset[:-1]], np.diff(self.offset))
-        ratio: NDArray[np.float64] = a / (a + self.w_u)
+        total = a + self.w_u
+        # Masses of extreme weights can vanish.
+        ratio: NDArray[np.float64] = np.full(len(a), 0.5)
+        np.divide(a, total, out=ratio, where=total > 0)
         return ratio
 
     def predictor(self, voting: str, dtype: np.dtype[Any]) -> Predictor:

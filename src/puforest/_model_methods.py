@@ -80,9 +80,9 @@ class ModelMethodsMixin:
         return write_report(self, path, X, y, **options)
 
     def __str__(self) -> str:
-        from puforest._describe import hint
+        from puforest._describe import summary
 
-        return f"{self!r}\n{hint(self)}"
+        return f"{self!r}\n{summary(self)}"
 
     # Notebooks; scikit-learn's setting `display` is "diagram" or "text".
 
@@ -99,6 +99,6 @@ class ModelMethodsMixin:
         return bundle
 
     def _diagram(self) -> str:
-        from puforest._describe import hint
+        from puforest._describe import summary
 
-        return f"{estimator_html_repr(self)}<pre>{html.escape(hint(self))}</pre>"
+        return f"{estimator_html_repr(self)}<pre>{html.escape(summary(self))}</pre>"

@@ -83,8 +83,9 @@ def row_weights(rows: TrainingRows, masses: GroupMasses) -> tuple[Array, Array]:
 
 
 def _normalized(weight: Array) -> Array:
-    total: Array = weight / weight.max()  # sums of extreme weights could overflow
-    return total / total.sum()
+    scaled = weight / weight.max()  # sums of extreme weights could overflow
+    normalized: Array = scaled / scaled.sum()
+    return normalized
 
 
 def _binned(scores: Array, positive: Array, population: Array) -> ScoreCurve:

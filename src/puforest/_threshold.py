@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,7 +28,7 @@ def checked_threshold(value: Any) -> Threshold:
         return value
     if isinstance(value, tuple | list) and len(value) == 2 and value[0] == "cost":
         ratio = value[1]
-        if check.is_real(ratio) and 0 < ratio < np.inf:
+        if check.is_real(ratio) and 0 < ratio <= sys.float_info.max:
             return "cost", float(ratio)
         raise ValueError(
             "threshold=('cost', ratio): the ratio is the cost of a missed positive divided by that "
@@ -68,6 +69,8 @@ def score_threshold(rule: Threshold, curve: ScoreCurve, prior: float) -> float:
         best = np.argmin(np.abs(q - prior))
     elif rule == "f1":
         best = np.argmax(f1(r, q, np.full(len(q), prior)))
-    else:  # costs of the missed positives, and of the other rows that are predicted positive
-        best = np.argmin(float(rule[1]) * prior * (1 - r) + np.maximum(0, q - prior * r))
+    else:
+        assert isinstance(rule, tuple)
+        # Costs of the missed positives, and of the other rows that are predicted positive
+        best = np.argmin(rule[1] * prior * (1 - r) + np.maximum(0, q - prior * r))
     return float(curve.middles()[best])

@@ -18,16 +18,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
+from puforest._base import PUClassifier
 from puforest._calibrators import Calibrator, fit_isotonic, fit_sigmoid
+from puforest._candidates import VOTING
 from puforest._columns import as_table
 from puforest._fit_record import RecordedFitMixin
 from puforest._model_methods import ModelMethodsMixin
 from puforest._out_of_bag import out_of_bag_sample
 from puforest._sample import pu_sample
+from puforest._threshold import checked_threshold
 from puforest._unwrap import (
     fit_params,
     known_prior,
     known_scenario,
+    parameter_layers,
     unwrapped,
     with_prior_given,
 )
@@ -176,6 +180,7 @@ class PUCalibratedClassifier(
         self
         """
         check.one_of("method", self.method, METHODS)
+        require_scores(self.estimator)
         X, y = as_table(X), check.label_vector(y)
         given = {"sample_weight": sample_weight, "propensity": propensity}
         params = {name: value for name, value in given.items() if value is not None}
@@ -264,6 +269,7 @@ class PUCalibratedClassifier(
             Columns as in ``classes_``.
         """
         check_is_fitted(self)
+        require_scores(self.estimator_)
         positive = self.calibrator_.predict(_scores(self.estimator_, X))
         return np.column_stack([1 - positive, positive])
 
@@ -325,6 +331,24 @@ class PUCalibratedClassifier(
         tags.classifier_tags.multi_class = False
         tags.input_tags = get_tags(self.estimator).input_tags
         return tags
+
+
+def require_scores(estimator: Any) -> None:
+    """Refuse forests that are calibrated already, or whose scores depend on a threshold."""
+    for layer in parameter_layers(estimator):
+        if not isinstance(layer, PUClassifier):
+            continue
+        name = type(layer).__name__
+        if layer.voting == VOTING:
+            raise ValueError(
+                f"estimator: the probabilities of {name} are calibrated already. Use it without "
+                "PUCalibratedClassifier."
+            )
+        if checked_threshold(layer.threshold) != 0.5:
+            raise ValueError(
+                f"estimator: {name} has threshold={layer.threshold!r}, by which its scores would "
+                "be shifted. Leave it at 0.5: the threshold on calibrated probabilities is 0.5."
+            )
 
 
 def _method(estimator: Any) -> str:

@@ -79,7 +79,8 @@ class BaseForest(PUClassifier):
             self._record,
             n_labeled=int(tree._forest.n_labeled[0]),
             n_unlabeled=int(tree._forest.n_unlabeled[0]),
-            parameters={k: v for k, v in self._record.parameters.items() if k in params},
+            parameters=tree.get_params()
+            | {k: v for k, v in self._record.parameters.items() if k in params},
             out_of_bag=None,
             curve=None,
             calibrator=None,

@@ -321,8 +321,8 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         curve = record.curve
         assert curve is not None
         positive = self._calibrated(curve.score) > self.threshold_
-        r, q = curve.positive @ positive, curve.population @ positive
-        return float(1 - accuracy(r, q, record.prior))
+        r, q = (float(mass @ positive) for mass in (curve.positive, curve.population))
+        return 1 - accuracy(r, q, record.prior)
 
     @property
     def oob_score_(self) -> float:
@@ -374,7 +374,7 @@ def mean_scores(kept: Sequence[Candidate], forest: Forest, data: TrainingSet) ->
     """Return the out-of-bag scores of all training rows, by position."""
     if len(data.compared) < len(data.rows.order):
         return data.out_of_bag(forest)
-    return np.mean([c.scores for c in kept], axis=0)
+    return np.asarray(np.mean([c.scores for c in kept], axis=0))
 
 
 def calibrated(curve: ScoreCurve, prior: float) -> Sigmoid:

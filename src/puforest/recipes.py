@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,8 +57,9 @@ class Recipe:
         check.one_of("growth", self.growth, GROWTHS)
         check.one_of("loss", self.loss, LOSSES)
         check.integer("min_samples_leaf", self.min_samples_leaf, 1)
+        check.features_to_draw(self.max_features, check.MAX_UINT32)
         ratio = self.unlabeled_per_labeled
-        if not check.is_real(ratio) or not 0 < ratio < float("inf"):
+        if not check.is_real(ratio) or not 0 < ratio <= sys.float_info.max:
             raise ValueError(f"unlabeled_per_labeled must be a positive number, got {ratio!r}")
 
     def __str__(self) -> str:

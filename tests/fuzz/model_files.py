@@ -21,7 +21,9 @@ from puforest import (
     PUDecisionTreeClassifier,
     PUExtraTreeClassifier,
     PUExtraTreesClassifier,
+    PUForestClassifier,
     PURandomForestClassifier,
+    Recipe,
 )
 from puforest._encoded import EncodedTable
 from puforest.calibration import PUCalibratedClassifier
@@ -30,6 +32,7 @@ from puforest.prior import PriorEstimatedWarning
 MANY_FEATURES = 10**6  # beyond them only the classes of a row or two are asked for
 NUMBERS = [0, -1, 1, 2, 3, 7, 0.5, -0.5, 1e-300, 1e308, np.inf, 2**31, 2**64, 10**40, -(2**63)]
 WORDS = ["", "hard", "U5", "object", "int8", "from_dtype", "category", "boolean", "\ud800"]
+WORDS += ["auto", "prior", "nnpu", "PUForestClassifier"]
 VALUES = [*NUMBERS, *WORDS, None, True, False, [], [0, 1], ["a", "b"], {}, {"a": 1}]
 DTYPES = {"F64": "<f8", "I64": "<i8", "I32": "<i4", "U16": "<u2", "U8": "u1"}
 
@@ -59,11 +62,25 @@ def originals():
         PUDecisionTreeClassifier(0.5, voting="soft", max_depth=4).fit(X, labeled == 1),
         PUExtraTreeClassifier(0.5, random_state=0, max_depth=3).fit(X, 2.0 * labeled - 1),
         forest.fit(X, labeled),
+        PURandomForestClassifier(0.5, threshold=("cost", 3), **oob).fit(X, labeled),
+        *pu_forests(X, labeled),
         PUCalibratedClassifier(forest, cv="oob").fit(X, labeled),
         PUCalibratedClassifier(forest, cv="oob", method="isotonic").fit(X, labeled),
         *models_of_tables(X, labeled, rng),
     ]
     return [Original(content_of(model), ".puf") for model in models] + OF_VERSION_1
+
+
+def pu_forests(X, labeled):
+    """Models with recipes, a curve of out-of-bag scores and a calibrator."""
+    params = {"n_estimators": 10, "random_state": 0}
+    recipe = Recipe(splits="best", growth="nnpu", max_features=None, min_samples_leaf=40)
+    small = [recipe, Recipe(min_samples_leaf=50, unlabeled_per_labeled=0.5)]
+    forest = PUForestClassifier(candidates=small, threshold=("cost", 2.5), **params)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PriorEstimatedWarning)
+        yield forest.fit(X, labeled)
+    yield PUForestClassifier(0.5, candidates=recipe, threshold="f1", **params).fit(X, labeled)
 
 
 def models_of_tables(X, labeled, rng):
@@ -266,6 +283,7 @@ def judge(path, options, rng):
         assert set(model.predict(X_of_type)) <= set(model.classes_)
     if n <= MANY_FEATURES:
         assert "next steps" in model.describe()
+        assert "Next: " in str(model)
     return "loaded"
 
 

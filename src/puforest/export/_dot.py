@@ -31,9 +31,9 @@ def to_dot(
 ) -> str:
     """Export a tree in DOT format for Graphviz.
 
-    Each node shows its split (or its vote, in a leaf), the posterior, the masses W_u and W_p, and
-    the numbers of labeled and unlabeled training rows. The color goes from orange (negative) to
-    blue (positive). Render it with ``dot -Tsvg tree.dot -o tree.svg``.
+    Each node shows its split (or, in a leaf, its vote or value, see `to_text`), the posterior, the
+    masses W_u and W_p, and the numbers of labeled and unlabeled training rows. The color goes from
+    orange (negative) to blue (positive). Render it with ``dot -Tsvg tree.dot -o tree.svg``.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def dot_lines(
 def _lines(reader: Reader) -> Iterator[str]:
     yield from (HEAD % quoted(reader.title)).split("\n")
     for node in reader.nodes():
-        yield f"  n{node.number} [{_attributes(node)}]"
+        yield f"  n{node.number} [{_attributes(node, reader.outcome)}]"
         if node.parent is not None:
             yield f'  n{node.parent} -> n{node.number} [label=" {node.answer} "]'
     yield "}"
@@ -123,8 +123,9 @@ def quoted(*lines: str) -> str:
     return '"' + "\\n".join(escaped) + '"'
 
 
-def _attributes(node: Node) -> str:
-    head = f"vote: {node.vote}" if node.vote else node.test or f"{node.n_below} nodes below"
+def _attributes(node: Node, outcome: str) -> str:
+    leaf = f"{outcome}: {node.outcome}" if node.outcome else ""
+    head = leaf or node.test or f"{node.n_below} nodes below"
     label = quoted(
         head,
         f"posterior {node.posterior}",
@@ -132,7 +133,7 @@ def _attributes(node: Node) -> str:
         f"{node.labeled} labeled, {node.unlabeled} unlabeled",
     )
     style = ', style="filled,rounded,dashed"' if node.n_below else ""
-    width = ", penwidth=2" if node.vote else ""
+    width = ", penwidth=2" if leaf else ""
     return f'label={label}, fillcolor="{color(node.probability)}"{style}{width}'
 
 

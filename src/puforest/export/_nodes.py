@@ -36,7 +36,7 @@ class Node:
     posterior: str
     labeled: str
     unlabeled: str
-    vote: str  # class that a leaf votes for; empty for other nodes
+    outcome: str  # class that a leaf votes for, or its value; empty for other nodes
     n_below: int  # descendants that are not shown
 
 
@@ -60,12 +60,14 @@ class Reader:
         self._deepest = check.optional_integer("max_depth", max_depth, 0, check.MAX_UINT32)
         given = check.optional_integer("digits", digits, 1, ALL_DIGITS + 1)
         self._digits = None if given > ALL_DIGITS else given
+        self.outcome = "vote" if model.voting in check.VOTINGS else "value"
+        is_vote = self.outcome == "vote"
+        self._outcomes = self._tree.votes() if is_vote else self._tree.values(model.voting)
 
     def nodes(self) -> Iterator[Node]:
         """Iterate over the nodes, parents before children, left before right."""
         tree = self._tree
         probability = posterior(tree.w_p, tree.w_u)
-        vote = tree.votes()
         sizes = self._sizes()
         waiting: list[tuple[int, int | None, int, str, str]] = [(0, None, 0, "all rows", "")]
         while waiting:
@@ -93,7 +95,7 @@ class Reader:
                 posterior=self._number(probability[node]),
                 labeled=str(tree.n_labeled[node]),
                 unlabeled=str(tree.n_unlabeled[node]),
-                vote=self._classes[int(vote[node])] if is_leaf else "",
+                outcome=self._outcome(node) if is_leaf else "",
                 n_below=int(sizes[node]) - 1 if cut else 0,
             )
 
@@ -106,6 +108,10 @@ class Reader:
             digits=self._digits,
             full=self._digits is None,
         )
+
+    def _outcome(self, leaf: int) -> str:
+        value = self._outcomes[leaf]
+        return self._classes[int(value)] if self.outcome == "vote" else self._number(value)
 
     def _sizes(self) -> Any:
         """Return the number of nodes in the subtree of each node."""

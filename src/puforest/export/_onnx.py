@@ -6,7 +6,7 @@ its input. ``_onnx_outputs`` turns the sum into labels and probabilities.
 Rows go left where ``x <= t``, with ``t`` in float64. A float64 graph compares the same numbers. For
 float32, thresholds are rounded down to float32: no float32 lies between the two, so every float32
 compares with the rounded threshold as with ``t``. The sum is then also in float32, which is exact
-for votes (integers up to 2²⁴) but not for posteriors; for these, the graph casts X to float64.
+for votes (integers up to 2²⁴) but not for fractions; for these, the graph casts X to float64.
 
 Splits on categories test whether X is in a set. The graph adds 1 to all category numbers first: the
 reference implementation in onnx 1.23 takes the member 0 for the end of a set.
@@ -33,7 +33,12 @@ from puforest._warnings import warn
 from puforest.calibration import PUCalibratedClassifier
 from puforest.export._matrix import DTYPES
 from puforest.export._onnx_check import check_exported
-from puforest.export._onnx_outputs import Graph, outputs_from_posteriors, outputs_from_votes
+from puforest.export._onnx_outputs import (
+    Graph,
+    Prediction,
+    outputs_from_mean,
+    outputs_from_votes,
+)
 from puforest.export._trees import fitted, leaf_values
 from puforest.io._columns import column_entries
 
@@ -62,10 +67,10 @@ def to_onnx(
 
     The ONNX model takes ``X`` of shape (rows, features) and returns ``label``, one of
     ``classes_``, and ``probabilities`` of shape (rows, 2), like `predict` and `predict_proba`.
-    With hard voting, labels are always equal to those of `predict`; with soft voting, they are
-    equal unless the mean posterior of a row is within rounding error, about 1e-15, of one half.
+    With hard voting, labels are always equal to those of `predict`; otherwise, they are equal
+    unless the probability of a row is within rounding error, about 1e-15, of the threshold.
     ``docs/exports.md`` lists how much probabilities can differ. Feature names, prior, classes,
-    voting and the puforest version are stored as metadata.
+    voting, threshold and the puforest version are stored as metadata.
 
     ``X`` is a matrix of numbers, with NaN for missing values and category numbers for categories;
     `to_matrix` encodes tables. Unlike puforest, runtimes do not reject infinity.
@@ -105,12 +110,12 @@ def to_onnx(
     array(['unknown', 'yes'], dtype=object)
     """
     onnx = optional_import("onnx", extra="export", purpose="to_onnx")
-    calibrator = None
     estimator = model
     if isinstance(model, PUCalibratedClassifier):
         check_is_fitted(model)
-        calibrator, estimator = model.calibrator_, model.estimator_
+        estimator = model.estimator_
     forest = fitted(estimator, "to_onnx")
+    prediction = _prediction(model, forest)
     out = np.dtype(check.one_of("dtype", dtype, DTYPES))
     if path is not None:
         require_place(Path(path))
@@ -120,7 +125,7 @@ def to_onnx(
             f"model. Fit with max_depth={DEEPEST:_} or less, or with a larger min_samples_leaf.",
         )
     _refuse_large_sets(forest)
-    hard = forest.voting == "hard"
+    hard = forest._leaf_values() == "hard"
     within = out if hard else np.dtype(np.float64)
 
     graph = Graph(onnx)
@@ -131,8 +136,8 @@ def to_onnx(
         rows = graph.add("Add", rows, graph.constant(first))
     total = graph.add("TreeEnsemble", rows, domain="ai.onnx.ml", **_ensemble(onnx, forest, within))
     total = graph.add("Squeeze", total, graph.constant(np.array([1])))
-    add_outputs = outputs_from_votes if hard else outputs_from_posteriors
-    add_outputs(graph, total, forest._forest.n_trees, forest.classes_, calibrator, out)
+    add_outputs = outputs_from_votes if hard else outputs_from_mean
+    add_outputs(graph, total, prediction, out)
     made = graph.model(
         inputs={"X": (out, ["rows", forest._forest.n_features])},
         opsets=OPSETS,
@@ -149,15 +154,27 @@ def to_onnx(
             "classes": json.dumps(forest.classes_.tolist()),
             "prior": repr(float(model.prior_)),
             "voting": forest.voting,
+            "threshold": repr(prediction.threshold),
         },
     )
     onnx.checker.check_model(made)
     if forest._forest.n_categories.any():
-        check_exported(onnx, made, model, forest, run=depth <= DEEPEST)
+        threshold, run = prediction.threshold, depth <= DEEPEST
+        check_exported(onnx, made, model, forest, threshold=threshold, run=run)
     if path is not None:
         with atomic_write(Path(path)) as part:
             part.write_bytes(made.SerializeToString())
     return made  # type: ignore[no-any-return]
+
+
+def _prediction(model: Any, forest: PUClassifier) -> Prediction:
+    """Return how the sum of the leaf values becomes labels and probabilities."""
+    calibrator, threshold = forest._record.calibrator, forest.threshold_
+    if isinstance(model, PUCalibratedClassifier):
+        return Prediction(forest._forest.n_trees, forest.classes_, model.calibrator_, 0.5)
+    if calibrator is not None:
+        calibrator = calibrator.of_margin()
+    return Prediction(forest._forest.n_trees, forest.classes_, calibrator, threshold)
 
 
 def _ensemble(onnx: Any, model: PUClassifier, within: np.dtype[Any]) -> dict[str, Any]:

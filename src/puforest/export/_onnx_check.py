@@ -23,10 +23,13 @@ MISSING = 0.2  # fraction of missing cells
 TOLERANCE = 1e-6
 
 
-def check_exported(onnx: Any, made: Any, model: Any, estimator: PUClassifier, *, run: bool) -> None:
+def check_exported(
+    onnx: Any, made: Any, model: Any, estimator: PUClassifier, *, threshold: float, run: bool
+) -> None:
     """Raise an error if the ONNX model `made` does not predict as `model` does.
 
-    `run` allows the use of onnxruntime. Without it, only the sum over the trees is compared.
+    `threshold` is that of the labels. `run` allows the use of onnxruntime. Without it, only the sum
+    over the trees is compared.
     """
     dtype = onnx.helper.tensor_dtype_to_np_dtype(made.graph.input[0].type.tensor_type.elem_type)
     rows = random_rows(estimator._forest, estimator._record.schema, dtype)
@@ -34,13 +37,17 @@ def check_exported(onnx: Any, made: Any, model: Any, estimator: PUClassifier, *,
         runtime = import_module("onnxruntime")
         by = f"onnxruntime {runtime.__version__}"
         session = runtime.InferenceSession(made.SerializeToString())
-        found = session.run(["probabilities"], {"X": rows})[0][:, 1]
-        expected = model.predict_proba(_encoded(estimator, rows))[:, 1]
+        label, probabilities = session.run(["label", "probabilities"], {"X": rows})
+        table = _encoded(estimator, rows)
+        found, expected = probabilities[:, 1], model.predict_proba(table)[:, 1]
+        clear = np.abs(expected - threshold) > TOLERANCE
+        differs = clear & (label != model.predict(table))
     else:
         by = "NumPy"
         found = evaluated(onnx, made, rows)
         expected = leaf_values(estimator)[_leaves(estimator, rows)].sum(axis=1)
-    differs = ~(np.abs(found - expected) <= TOLERANCE * max(1.0, expected.max()))
+        differs = np.zeros(len(rows), dtype=bool)
+    differs |= ~(np.abs(found - expected) <= TOLERANCE * max(1.0, expected.max()))
     if differs.any():
         raise RuntimeError(
             f"the ONNX model, evaluated by {by}, differs from puforest for {differs.sum()} of "

@@ -1,13 +1,14 @@
 """Outputs of the ONNX model: labels and probabilities from the sum over the trees.
 
 Votes are integers, so a forest of n trees has n + 1 possible predictions. They are looked up in a
-table computed by puforest, and are therefore identical, calibrated or not. Posteriors are averaged
-and calibrated by the graph, in float64.
+table computed by puforest, and are therefore identical, calibrated or not. Other leaf values are
+averaged and calibrated by the graph, in float64.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,28 @@ from sklearn.isotonic import IsotonicRegression
 from puforest._calibrators import Calibrator, Sigmoid
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Prediction from the sum of the leaf values.
+
+    Attributes
+    ----------
+    n_trees : int
+        Number of trees.
+    classes : ndarray of shape (2,)
+        The classes; the second one is positive.
+    calibrator : Calibrator or None
+        Map from twice the mean leaf value minus 1 to a probability.
+    threshold : float
+        Rows with a larger probability are labeled positive.
+    """
+
+    n_trees: int
+    classes: NDArray[Any]
+    calibrator: Calibrator | None
+    threshold: float
 
 
 class Graph:
@@ -83,41 +106,33 @@ class Graph:
 
 
 def outputs_from_votes(
-    graph: Graph,
-    total: str,
-    n_trees: int,
-    classes: NDArray[Any],
-    calibrator: Calibrator | None,
-    dtype: np.dtype[Any],
+    graph: Graph, total: str, prediction: Prediction, dtype: np.dtype[Any]
 ) -> None:
     """Look up the outputs by the number of positive votes."""
-    positive = np.arange(n_trees + 1) / n_trees
-    if calibrator is not None:
-        positive = calibrator.predict(2 * positive - 1)
+    positive = np.arange(prediction.n_trees + 1) / prediction.n_trees
+    if prediction.calibrator is not None:
+        positive = prediction.calibrator.predict(2 * positive - 1)
     count = graph.cast(total, np.dtype(np.int64))
     table = np.column_stack([1 - positive, positive]).astype(dtype)
-    labels = _exportable(classes)[(positive > 0.5).astype(np.intp)]
+    is_positive = positive > prediction.threshold
+    labels = _exportable(prediction.classes)[is_positive.astype(np.intp)]
     graph.add("Gather", graph.constant(labels), count, name="label")
     graph.add("Gather", graph.constant(table), count, name="probabilities")
     _declare(graph, labels.dtype, dtype)
 
 
-def outputs_from_posteriors(
-    graph: Graph,
-    total: str,
-    n_trees: int,
-    classes: NDArray[Any],
-    calibrator: Calibrator | None,
-    dtype: np.dtype[Any],
+def outputs_from_mean(
+    graph: Graph, total: str, prediction: Prediction, dtype: np.dtype[Any]
 ) -> None:
-    """Compute the outputs from the mean posterior of the trees."""
-    positive = graph.add("Div", total, graph.constant(float(n_trees)))
-    if calibrator is not None:
+    """Compute the outputs from the mean leaf value."""
+    positive = graph.add("Div", total, graph.constant(float(prediction.n_trees)))
+    if prediction.calibrator is not None:
         double = graph.add("Mul", positive, graph.constant(2.0))
         score = graph.add("Sub", double, graph.constant(1.0))
-        positive = _calibrated(graph, score, calibrator)
-    labels = _exportable(classes)
-    above = graph.cast(graph.add("Greater", positive, graph.constant(0.5)), np.dtype(np.int64))
+        positive = _calibrated(graph, score, prediction.calibrator)
+    labels = _exportable(prediction.classes)
+    above = graph.add("Greater", positive, graph.constant(prediction.threshold))
+    above = graph.cast(above, np.dtype(np.int64))
     graph.add("Gather", graph.constant(labels), above, name="label")
     negative = graph.add("Sub", graph.constant(1.0), positive)
     axis = graph.constant(np.array([1]))

@@ -19,7 +19,7 @@ from puforest._base import PUClassifier
 from puforest._model import Forest
 from puforest._optional_imports import optional_import
 from puforest.export._matrix import to_matrix
-from puforest.export._trees import fitted, leaf_values
+from puforest.export._trees import fitted, leaf_values, mean_output
 
 # Weight of leaves without mass, as a fraction of the total. SHAP divides by weights, so they cannot
 # be 0; this weight changes SHAP values by less than their rounding error.
@@ -33,8 +33,10 @@ DEEPEST = 10_000
 def to_shap(model: Any) -> dict[str, Any]:
     """Export a forest or tree as input to ``shap.TreeExplainer``.
 
-    The SHAP values of a row and the expected value add up to ``predict_proba(X)[:, 1]``. Models
-    with splits on categorical features cannot be exported; use `shap_explanation` for them.
+    The SHAP values of a row and the expected value add up to ``predict_proba(X)[:, 1]``, or to its
+    log-odds for a `PUForestClassifier`, whose probabilities are a sigmoid of the sum over its
+    trees. Models with splits on categorical features cannot be exported; use `shap_explanation`
+    for them.
 
     Without background data, SHAP follows both branches of a split on an unknown feature and
     averages them with weights. Here the weights are the masses W_u, the estimated fractions of the
@@ -168,8 +170,8 @@ def _exported(estimator: PUClassifier) -> dict[str, Any]:
             f"square of the depth: fit with max_depth={DEEPEST:_} or less, or with a larger "
             "min_samples_leaf"
         )
-    weight = population_weights(forest)
-    value = leaf_values(estimator) / forest.n_trees
+    weight, output = population_weights(forest), mean_output(estimator)
+    value = output.scale * leaf_values(estimator) / forest.n_trees
     trees = []
     for t in range(forest.n_trees):
         tree = forest.tree(t)
@@ -187,7 +189,11 @@ def _exported(estimator: PUClassifier) -> dict[str, Any]:
                 "node_sample_weight": weight[part].copy(),
             }
         )
-    return {"trees": trees, "tree_output": "probability"}
+    return {
+        "trees": trees,
+        "tree_output": "probability" if output.link == "identity" else "log_odds",
+        "base_offset": output.offset,
+    }
 
 
 def population_weights(forest: Forest) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ WIDEST = 60
 # long path would grow with the square of its nodes.
 DEEPEST_INDENT = 30
 
-COLUMNS = ("W_p", "W_u", "posterior", "labeled", "unlabeled", "vote")
+COLUMNS = ("W_p", "W_u", "posterior", "labeled", "unlabeled")
 
 
 def to_text(
@@ -32,8 +32,11 @@ def to_text(
     Each line shows the condition for a row to reach the node from its parent; the masses ``W_p``
     and ``W_u``, the estimated fractions of the population that reach the node and are positive, and
     that reach it at all; the posterior, ``W_p / W_u`` clipped to [0, 1]; the numbers of labeled and
-    unlabeled training rows; and, for leaves, the class they vote for. Nodes below depth 30 are
-    indented like those at depth 30, with their depth in brackets, as in ``|--[31] x0 <= 4``.
+    unlabeled training rows; and, for leaves, the class they vote for. Leaves of a
+    `PUForestClassifier` do not vote; the last column is their value, the fraction of the labeled
+    rows in the leaf divided by the sum of this and the fraction of the population. Nodes below
+    depth 30 are indented like those at depth 30, with their depth in brackets, as in
+    ``|--[31] x0 <= 4``.
 
     Parameters
     ----------
@@ -110,9 +113,9 @@ def _lines(reader: Reader) -> Iterator[str]:
     """Format the nodes in two passes: the first one finds the column widths."""
 
     def entries() -> Iterator[tuple[str, tuple[str, ...]]]:
-        return chain([(reader.title, COLUMNS)], map(_entry, reader.nodes()))
+        return chain([(reader.title, (*COLUMNS, reader.outcome))], map(_entry, reader.nodes()))
 
-    wide, widths = 0, [0] * (len(COLUMNS) - 1)
+    wide, widths = 0, [0] * len(COLUMNS)
     for label, columns in entries():
         wide = max(wide, len(label)) if len(label) <= WIDEST else wide
         widths = [max(w, len(cell)) for w, cell in zip(widths, columns[:-1], strict=True)]
@@ -123,7 +126,7 @@ def _lines(reader: Reader) -> Iterator[str]:
 
 def _entry(node: Node) -> tuple[str, tuple[str, ...]]:
     """Return the label of a node and its columns."""
-    end = f"... {node.n_below} nodes below" if node.n_below else node.vote
+    end = f"... {node.n_below} nodes below" if node.n_below else node.outcome
     columns = (node.w_p, node.w_u, node.posterior, node.labeled, node.unlabeled, end)
     return _indent(node.depth) + node.condition, columns
 

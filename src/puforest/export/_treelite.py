@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from puforest import _validation as check
 from puforest._optional_imports import optional_import
-from puforest.export._trees import fitted, leaf_values
+from puforest.export._trees import fitted, leaf_values, mean_output
 from puforest.io._columns import column_entries
 
 if TYPE_CHECKING:
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 def to_treelite(model: Any) -> treelite.Model:
     """Export a forest or tree as a treelite model, for its compilers and for inference on GPUs.
 
-    Thresholds and leaf values are float64. The treelite model predicts the mean leaf value,
-    ``predict_proba(X)[:, 1]``. It takes a matrix of numbers; `to_matrix` encodes tables.
+    Thresholds and leaf values are float64. The treelite model predicts ``predict_proba(X)[:, 1]``,
+    which is to be compared with the number ``threshold`` in its attributes. It takes a matrix of
+    numbers; `to_matrix` encodes tables.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def to_treelite(model: Any) -> treelite.Model:
     """
     builders = optional_import("treelite.model_builder", extra="export", purpose="to_treelite")
     estimator = fitted(model, "to_treelite")
-    forest = estimator._forest
+    forest, output = estimator._forest, mean_output(estimator)
     n = forest.n_trees
     builder = builders.ModelBuilder(
         threshold_type="float64",
@@ -58,8 +59,8 @@ def to_treelite(model: Any) -> treelite.Model:
             leaf_vector_shape=(1, 1),
         ),
         tree_annotation=builders.TreeAnnotation(num_tree=n, target_id=[0] * n, class_id=[0] * n),
-        postprocessor=builders.PostProcessorFunc(name="identity"),
-        base_scores=[0.0],
+        postprocessor=builders.PostProcessorFunc(name=output.link),
+        base_scores=[output.offset],
         attributes={
             "puforest_version": version("puforest"),
             "estimator": type(estimator).__name__,
@@ -68,9 +69,10 @@ def to_treelite(model: Any) -> treelite.Model:
             "classes": estimator.classes_.tolist(),
             "prior": float(estimator.prior_),
             "voting": estimator.voting,
+            "threshold": estimator.threshold_,
         },
     )
-    values = leaf_values(estimator)
+    values = output.scale * leaf_values(estimator)
     for t in range(n):
         tree = forest.tree(t)
         columns = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,33 @@ def fitted(model: Any, function: str) -> PUClassifier:
 
 
 def leaf_values(model: PUClassifier) -> NDArray[np.float64]:
-    """Return the prediction of each node as a leaf: its vote, 0 or 1, or its posterior."""
-    return model._forest.values(check.one_of("voting", model.voting, check.VOTINGS))
+    """Return the prediction of each node as a leaf, such as its vote or its posterior."""
+    return model._forest.values(model._leaf_values())
+
+
+@dataclass(frozen=True)
+class MeanOutput:
+    """Probability as a function of the mean leaf value v: link(scale * v + offset).
+
+    Attributes
+    ----------
+    link : {"identity", "sigmoid"}
+        The function.
+    scale, offset : float
+        Its argument.
+    """
+
+    link: str
+    scale: float
+    offset: float
+
+
+def mean_output(model: PUClassifier) -> MeanOutput:
+    """Return how the mean leaf value becomes a probability."""
+    calibrator = model._record.calibrator
+    if calibrator is None:
+        return MeanOutput("identity", 1.0, 0.0)
+    return MeanOutput("sigmoid", calibrator.slope, calibrator.intercept)
 
 
 def single_tree(model: PUClassifier, tree: Any) -> Forest:

@@ -81,6 +81,8 @@ def restored_calibration(stored: Fields, arrays: Arrays, fitted: Any, version: i
         params = restored_parameters(kind, template.fields("parameters"), version)
         template.finish()
         estimator = kind(**params)
+    for scored in (estimator, fitted):
+        calibration.require_scores(scored)
     scenario = stored.take("scenario")
     model = calibration.PUCalibratedClassifier(
         estimator,

@@ -10,14 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest import _validation as check
-from puforest._fit_record import FitRecord, OutOfBag
+from puforest._fit_record import FitRecord
 from puforest._masses import GroupMasses
 from puforest._schema import FeatureSchema
 from puforest.io._columns import restored_columns, stored_columns
+from puforest.io._evaluation import (
+    restored_curve,
+    restored_out_of_bag,
+    restored_sigmoid,
+    stored_curve,
+    stored_out_of_bag,
+    stored_sigmoid,
+)
 from puforest.io._feature_parameters import check_columns
 from puforest.io._fields import Fields, ensure
 from puforest.io._labels import restored_classes, restored_names, stored_classes, stored_names
 from puforest.io._parameters import restored_parameters, stored_parameters
+from puforest.io._recipes import restored_comparison, stored_comparison
 from puforest.io._trees import ARRAYS, MOST_FEATURES, checked_forest, taken_arrays
 from puforest.prior import PriorEstimate
 from puforest.scenario import SCENARIOS
@@ -30,6 +39,7 @@ MODULES = {
     "PUDecisionTreeClassifier": "puforest.tree",
     "PUExtraTreeClassifier": "puforest.tree",
     "PUExtraTreesClassifier": "puforest.forest",
+    "PUForestClassifier": "puforest.pu_forest",
     "PURandomForestClassifier": "puforest.forest",
 }
 
@@ -42,7 +52,8 @@ CURVE = ("thresholds", "quotient", "lower", "upper", "labeled_above", "unlabeled
 CHOSEN = "chosen"
 EVIDENCE = "evidence."  # prefix of the array names
 
-OUT_OF_BAG = "oob_decision_function"
+# The class whose trees are grown by recipes, and calibrated.
+CALIBRATED = "PUForestClassifier"
 
 
 def is_known(model: Any) -> bool:
@@ -62,7 +73,7 @@ def stored_model(model: Any, arrays: Arrays) -> dict[str, Any]:
     arrays |= {name: getattr(model._forest, name) for name in ARRAYS}
     if record.schema.names is not None:
         arrays |= stored_names(model.feature_names_in_)
-    arrays |= stored_columns(record.schema)
+    arrays |= stored_columns(record.schema) | stored_curve(record.curve)
     return {
         "class": type(model).__name__,
         "parameters": stored_parameters(model.get_params(deep=False)),
@@ -77,7 +88,9 @@ def stored_model(model: Any, arrays: Arrays) -> dict[str, Any]:
         },
         "rows": {"labeled": record.n_labeled, "unlabeled": record.n_unlabeled},
         "seed": record.seed,
-        "out_of_bag": _stored_out_of_bag(record.out_of_bag, arrays),
+        "out_of_bag": stored_out_of_bag(record.out_of_bag, arrays),
+        "calibrator": stored_sigmoid(record.calibrator),
+        "comparison": stored_comparison(record.comparison),
         "missing_values": {
             "added": list(record.added_missing),
             "removed": list(record.removed_missing),
@@ -101,13 +114,6 @@ def _stored_estimate(estimate: PriorEstimate | None, arrays: Arrays) -> dict[str
         "label_frequency": float(estimate.label_frequency),
         "evidence": {CHOSEN: float(estimate.evidence[CHOSEN])},
     }
-
-
-def _stored_out_of_bag(found: OutOfBag | None, arrays: Arrays) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    arrays[OUT_OF_BAG] = found.decision_function
-    return {"risk": None if math.isnan(found.risk) else float(found.risk)}
 
 
 def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
@@ -139,23 +145,39 @@ def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
         n_labeled=n_rows[0],
         n_unlabeled=n_rows[1],
         seed=stored.integer("seed", 0, np.iinfo(np.int32).max),
-        out_of_bag=_restored_out_of_bag(stored.optional_fields("out_of_bag"), arrays),
-        **_restored_missing_values(stored) if version > 1 else {},
+        out_of_bag=restored_out_of_bag(stored.optional_fields("out_of_bag"), arrays),
+        **_restored_since_version_2(stored, arrays, forest.n_trees) if version > 1 else {},
     )
+    _check_calibration(name, record)
     if "n_estimators" not in model.get_params(deep=False):
         ensure(forest.n_trees == 1, f"a {name} has one tree")
         root = [int(forest.n_labeled[0]), int(forest.n_unlabeled[0])]
         ensure(n_rows == root, "rows are not those of the root")
     stored.finish()
     model._record, model._forest = record, forest
+    _ = model.threshold_  # rejects rules that need out-of-bag predictions if there are none
     return model
 
 
-def _restored_missing_values(stored: Fields) -> dict[str, tuple[str, ...]]:
+def _restored_since_version_2(stored: Fields, arrays: Arrays, n_trees: int) -> dict[str, Any]:
     fields = stored.fields("missing_values")
     found = {f"{change}_missing": tuple(fields.texts(change)) for change in ("added", "removed")}
     fields.finish()
-    return found
+    return found | {
+        "curve": restored_curve(arrays),
+        "calibrator": restored_sigmoid(stored.optional_fields("calibrator")),
+        "comparison": restored_comparison(stored.take("comparison"), n_trees),
+    }
+
+
+def _check_calibration(name: str, record: FitRecord) -> None:
+    for field in ("calibrator", "comparison"):
+        has_it, expected = getattr(record, field) is not None, name == CALIBRATED
+        ensure(has_it == expected, f"a {name} has {'a' if expected else 'no'} {field}")
+    evaluated = record.out_of_bag is not None
+    ensure(evaluated or record.curve is None, "it has a curve without out-of-bag predictions")
+    complete = evaluated and record.curve is not None
+    ensure(complete or name != CALIBRATED, f"a {name} has out-of-bag predictions and their curve")
 
 
 def _restored_masses(stored: Fields, prior: float) -> GroupMasses:
@@ -197,16 +219,3 @@ def _restored_evidence(stored: Fields, arrays: Arrays) -> dict[str, Any]:
     ensure(bool((at[:-1] < at[1:]).all()), "thresholds of the evidence are not increasing")
     ensure(bool((at == numbers[CHOSEN]).any()), f"{CHOSEN!r} is not a threshold of the evidence")
     return curve | numbers
-
-
-def _restored_out_of_bag(stored: Fields | None, arrays: Arrays) -> OutOfBag | None:
-    if stored is None:
-        return None
-    risk = stored.optional_number("risk")
-    stored.finish()
-    ensure(OUT_OF_BAG in arrays, f"it has no array {OUT_OF_BAG!r}")
-    decision = arrays.pop(OUT_OF_BAG)
-    ensure(decision.dtype == np.float64, f"array {OUT_OF_BAG!r} is not of type float64")
-    scored = decision[~np.isnan(decision)]
-    ensure(bool((np.abs(scored) <= 1).all()), f"{OUT_OF_BAG} is not between -1 and 1, or nan")
-    return OutOfBag(decision, math.nan if risk is None else risk)

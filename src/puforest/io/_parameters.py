@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from puforest import _validation as check
+from puforest._threshold import checked_threshold
 from puforest._warnings import warn
 from puforest.io._feature_parameters import (
     restored_categorical,
@@ -18,15 +18,33 @@ from puforest.io._feature_parameters import (
     stored_constraints,
 )
 from puforest.io._fields import Fields, is_integer
+from puforest.io._recipes import restored_candidates, stored_candidates
+from puforest.io._values import restored_value, stored_value
 from puforest.risk import LOSSES, RISKS
 from puforest.scenario import SCENARIOS
 
 MANY = check.MAX_UINT32  # rows or features, more than any parameter asks for
 
+COST = "cost"  # a threshold rule that has a number
+
 
 def _seed(value: Any) -> None:
     if value is not None and not (is_integer(value) and 0 <= value <= check.MAX_UINT32):
         raise ValueError(f"random_state must be None or from 0 to 2^32 - 1, got {value!r}")
+
+
+def _stored_threshold(value: Any) -> Any:
+    threshold = checked_threshold(value)
+    return {COST: threshold[1]} if isinstance(threshold, tuple) else threshold
+
+
+def _restored_threshold(stored: Any) -> Any:
+    value = stored
+    if isinstance(stored, dict):
+        fields = Fields("threshold", stored)
+        value = COST, fields.number(COST, 0, sys.float_info.max)
+        fields.finish()
+    return checked_threshold(value)
 
 
 # Checks by parameter name, which refuse values that ``fit`` would refuse for any data.
@@ -57,28 +75,19 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
 
 # Conversions of parameters that are not single values, to JSON and back with all checks.
 CONVERSIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "candidates": (stored_candidates, restored_candidates),
     "categorical_features": (stored_categorical, restored_categorical),
     "monotonic_cst": (stored_constraints, restored_constraints),
+    "threshold": (_stored_threshold, _restored_threshold),
 }
 
 # Parameters that files of version 1 do not have.
-SINCE_VERSION_2 = ("categorical_features", "monotonic_cst")
+SINCE_VERSION_2 = ("categorical_features", "monotonic_cst", "threshold")
 
 
 def json_value(name: str, value: Any) -> Any:
     """Convert the value of a parameter to JSON."""
-    if name in CONVERSIONS:
-        return CONVERSIONS[name][0](value)
-    if value is None or isinstance(value, bool | str):
-        return value
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, Integral):
-        return int(value)
-    if isinstance(value, Real):
-        number = float(value)
-        return number if math.isfinite(number) else {"float": str(number)}
-    raise TypeError(f"{name}={value!r} cannot be saved: model files hold numbers, strings and None")
+    return CONVERSIONS[name][0](value) if name in CONVERSIONS else stored_value(name, value)
 
 
 def stored_parameters(params: dict[str, Any], *, quiet: bool = False) -> dict[str, Any]:
@@ -94,21 +103,11 @@ def stored_parameters(params: dict[str, Any], *, quiet: bool = False) -> dict[st
     return {name: json_value(name, value) for name, value in sorted(params.items())}
 
 
-def restored(value: Any) -> Any:
-    """Invert `json_value`."""
-    if not isinstance(value, dict):
-        return value
-    number = Fields("a parameter", value)
-    value = float(number.choice("float", ("inf", "-inf", "nan")))
-    number.finish()
-    return value
-
-
 def checked(name: str, value: Any) -> Any:
     """Read a parameter, refusing values that ``fit`` would refuse."""
     if name in CONVERSIONS:
         return CONVERSIONS[name][1](value)
-    value = restored(value)
+    value = restored_value(value)
     if isinstance(value, list):
         raise ValueError(f"parameter {name} is a list")
     try:
@@ -124,4 +123,10 @@ def restored_parameters(estimator_class: Any, stored: Fields, version: int) -> d
     names = [name for name in defaults if version > 1 or name not in SINCE_VERSION_2]
     params = {name: stored.take(name) for name in names}
     stored.finish()
-    return defaults | {name: checked(name, value) for name, value in params.items()}
+    # Only classes with the default n_estimators="auto" accept this value.
+    others = {name: v for name, v in params.items() if not _is_default(v, defaults[name])}
+    return defaults | {name: checked(name, value) for name, value in others.items()}
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return isinstance(value, str) and value == default

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 # Listed explicitly: only types that have been reviewed are trusted.
 TRUSTED = (
+    "puforest._calibrators.Sigmoid",
+    "puforest._comparison.Compared",
+    "puforest._comparison.Comparison",
     "puforest._fit_record.FitRecord",
     "puforest._fit_record.OutOfBag",
     "puforest._kinds.ColumnKind",
     "puforest._masses.GroupMasses",
     "puforest._model.Forest",
     "puforest._schema.FeatureSchema",
+    "puforest._score_curve.ScoreCurve",
     "puforest.calibration.CalibrationRecord",
     "puforest.calibration.PUCalibratedClassifier",
-    "puforest._calibrators.Sigmoid",
     "puforest.forest.PUExtraTreesClassifier",
     "puforest.forest.PURandomForestClassifier",
     "puforest.prior._base.PriorEstimate",
+    "puforest.pu_forest.PUForestClassifier",
+    "puforest.recipes.Recipe",
     "puforest.tree.PUDecisionTreeClassifier",
     "puforest.tree.PUExtraTreeClassifier",
 )

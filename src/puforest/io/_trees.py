@@ -78,7 +78,7 @@ def _checked(arrays: Arrays, schema: FeatureSchema, prior: float) -> Forest:
     _check_splits(arrays, np.flatnonzero(~is_leaf), schema)
     inner, children = _checked_children(offset, size, arrays["left"], ~is_leaf)
     for name, whole in (("w_p", prior), ("w_u", 1.0)):
-        at_root = np.abs(arrays[name][offset[:-1]] - whole).max() <= ROUNDING
+        at_root = np.abs(arrays[name][offset[:-1]] - whole).max() <= ROUNDING * whole
         ensure(bool(at_root), f"{name} of a root is not {whole:g}")
     for field in NODE_FIELDS:
         if field.in_leaves is None:

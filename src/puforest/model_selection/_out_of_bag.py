@@ -119,7 +119,7 @@ def oob_risk(
             f"y has {len(sample)} rows, but the forest was fitted to {len(decision)}: pass the "
             "labels of the fit"
         )
-    if X is not None:
+    if X is not None and trees._record.comparison is None:  # duplicates share a fold otherwise
         _warn_of_duplicates(found.rows(X), sample.labeled)
     prior = sample.class_prior(known_prior(trees) if prior is None else prior)
     out_of_bag = np.isfinite(decision)

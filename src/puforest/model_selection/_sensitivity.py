@@ -133,7 +133,8 @@ def prior_sensitivity(
             propensity=propensity,
         )
     grid = _grid(trees, priors, sample)
-    _warn_if_pure(trees)
+    if trees._record.calibrator is None:  # otherwise the calibration depends on the prior
+        _warn_if_pure(trees)
     rows = found.rows(X)
     return sensitivity_of(trees, lambda model: model.decision_function(rows), grid, sample)
 
