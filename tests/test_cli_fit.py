@@ -37,7 +37,7 @@ def test_fit_prints_a_summary(cli, cli_folder, tmp_path):
     assert type(loaded) is puforest.PUForestClassifier
     assert loaded.n_estimators == 5
     for row in loaded.comparison_:
-        assert f"{row.auc:.3f} ± {row.standard_error:.3f}" in said.err
+        assert f"{row.auc:.4f} ± {row.standard_error:.4f}" in said.err
     assert loaded.prior_estimate_.value == loaded.prior_
 
 

@@ -216,24 +216,10 @@ def describe_trees(forest: Any) -> str:
 
 
 def show_candidates(console: Console, candidates: Sequence[Compared]) -> None:
-    """Print the candidates that were compared, the best first."""
-    if len(candidates) < 2:
-        return
-    rows = [
-        [
-            str(row.recipe),
-            f"{row.auc:.3f} ± {row.standard_error:.3f}",
-            f"{row.behind:.3f} ± {row.behind_error:.3f}" if row.behind > 0 else "best",
-            f"{row.n_trees:,}" if row.kept else "not kept",
-        ]
-        for row in sorted(candidates, key=lambda row: row.behind)
-    ]
-    console.rows(
-        "Candidates, compared out of bag",
-        ["recipe", "AUC", "behind the best", "trees"],
-        rows,
-        is_result=False,
-    )
+    """Print the candidates, if several were compared."""
+    if len(candidates) > 1:
+        for line in ("Candidates, compared out of bag", *str(candidates).splitlines(), ""):
+            console.info(line)
 
 
 def cross_validated(

@@ -203,8 +203,6 @@ def _flip_prior(priors: Array, decisions: Array) -> Array:
 
 
 def _warn_if_pure(trees: PUClassifier) -> None:
-    if trees._record.calibrator is not None:  # which depends on the prior, unlike the leaf values
-        return
     forest = trees._forest
     w_p, w_u = forest.w_p[forest.is_leaf], forest.w_u[forest.is_leaf]
     mixed = float(w_u[(w_p > 0) & (w_p < w_u)].sum() / w_u.sum())

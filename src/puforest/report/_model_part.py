@@ -86,7 +86,13 @@ def _curve(found: PartialDependence) -> dict[str, Any]:
 def threshold_part(subject: Subject) -> dict[str, Any]:
     """Threshold of `predict`, and how it was set."""
     rule = getattr(subject.model, "threshold", subject.threshold)
-    return {"value": subject.threshold, "rule": rule_text(rule), "given": rule == subject.threshold}
+    fraction = None if subject.calibrated else subject.forest._fraction_above(subject.threshold)
+    return {
+        "value": subject.threshold,
+        "rule": rule_text(rule),
+        "given": rule == subject.threshold,
+        "flagged": fraction,
+    }
 
 
 def candidate_part(comparison: Comparison) -> list[dict[str, Any]]:
@@ -168,7 +174,7 @@ def model_part(subject: Subject) -> dict[str, Any]:
         "calibrated": subject.calibrated or model._record.calibrator is not None,
     }
     if hasattr(model, "oob_risk_"):
-        part["oob_risk"] = model.oob_risk_
+        part["oob_risk"] = np.maximum(0, model.oob_risk_)
     return part
 
 

@@ -39,7 +39,7 @@ function showSummary(data, body) {
     body.append(el("p", { class: "lead", text: "This report describes the model only. Pass labeled and unlabeled rows to evaluate its quality too." }));
     if (known(model.oob_risk)) cards.push(card("Out-of-bag error rate", fixed(model.oob_risk), "estimated from out-of-bag predictions"));
   }
-  if (!rows) cards.push(card("Threshold", short(data.threshold.value), data.threshold.rule));
+  if (!rows && known(data.threshold.flagged)) cards.push(card("Threshold", short(data.threshold.value), `predicts ${percent(data.threshold.flagged)} of the population positive`));
   cards.push(card(model.n_trees === 1 ? "Tree" : "Trees", count(model.n_trees), [`${count(model.n_features)} features,`, `depth ${count(model.depth)}`]));
   body.append(el("div", { class: cards.length > 4 ? "cards six" : "cards" }, ...cards));
   const [worst, ...others] = data.caveats;
