@@ -403,7 +403,6 @@ def test_candidates_and_threshold(compared, written):
     assert data["rows"]["threshold"] in data["thresholds"]["threshold"]
     assert_allclose(data["rows"]["threshold"], model.threshold_, rtol=1e-5)
     assert data["threshold"]["rule"] == "so that the fraction predicted positive is the class prior"
-    assert not data["threshold"]["given"]
     assert [c["n_trees"] for c in data["candidates"]] == [
         row.n_trees for row in sorted(model.comparison_, key=lambda row: row.behind)
     ]

@@ -51,7 +51,7 @@ def demo(
     lists the most important features, and writes a report and the data.
     """
     from puforest._atomic_write import require_writable
-    from puforest._threshold import rule_text
+    from puforest._threshold import threshold_text
     from puforest.cli.tables._arrow import arrow
     from puforest.cli.tables._write import refuse_existing
     from puforest.inspection import importances
@@ -83,7 +83,7 @@ def demo(
         {
             "candidates": f"{len(forest.comparison_)} compared, {len(kept)} kept",
             "trees": f"{forest._forest.n_trees:,} in {seconds:.1f} s",
-            "threshold": f"{forest.threshold_:.3g}, {rule_text(forest.threshold)}",
+            "threshold": threshold_text(forest),
         },
         is_result=True,
     )

@@ -46,7 +46,6 @@ def fit(
         Path, typer.Option("--output", "-o", help="Model file to write, such as model.puf.")
     ],
     columns: o.TrainingColumns,
-    options: ModelOptions,
     prior: Annotated[
         float | None,
         typer.Option(
@@ -80,6 +79,7 @@ def fit(
     threads: o.Threads = None,
     force: o.Force = False,
     *,
+    options: ModelOptions,
     reading: o.Reading,
 ) -> dict[str, Any]:
     """Train a forest on labeled and unlabeled rows.
@@ -91,7 +91,7 @@ def fit(
     Text columns are read as categories. Empty cells, ?, NA and similar words are missing values.
     Columns that are not used, such as identifiers, are listed with the reason.
     """
-    from puforest._threshold import rule_text
+    from puforest._threshold import threshold_text
     from puforest.cli import _quality
     from puforest.cli._summary import print_summary, summary_json
     from puforest.cli.tables._write import refuse_existing
@@ -125,7 +125,7 @@ def fit(
     show_candidates(console, candidates)
     known = prior_facts(forest)
     facts = {"prior": known["text"], "trees": describe_trees(forest)}
-    facts["threshold"] = f"{forest.threshold_:.3g}, {rule_text(forest.threshold)}"
+    facts["threshold"] = threshold_text(forest)
     score = None if options.is_cross_validated else forest._oob_probability()
     if score is not None:
         facts["predictions"] = _quality.positive_text(table.labeled, score, forest.threshold_)

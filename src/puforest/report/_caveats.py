@@ -138,5 +138,6 @@ def _of_folds(scored_by: str | None) -> Iterator[tuple[str, str]]:
         yield (
             NOTE,
             "The rows were scored out of bag, each by a fifth of the trees, which were grown "
-            "without it. The model itself has more trees and may be slightly better.",
+            "without it. The model itself has more trees and may be slightly better. On the other "
+            "hand, its threshold and calibration were set with the same scores.",
         )

@@ -152,7 +152,7 @@ function showCandidates({ candidates }, body) {
 }
 
 // The threshold of the model, and how it was set.
-const thresholdText = ({ value, rule, given }) => `${short(value)}${given ? "" : `, set ${rule}`}`;
+const thresholdText = ({ value, rule }) => `${short(value)}${rule ? `, set ${rule}` : ""}`;
 
 function showQuality({ quality, quality_notes: notes, rows, model, threshold }, body) {
   if (!quality) {
@@ -217,7 +217,7 @@ function showReliability({ reliability: r, model }, body) {
     ? `In all ${bins} bins, the mean score is within the interval of the fraction of positives: no miscalibration was detected. If the intervals are wide, there may still be some.`
     : `In ${off} of ${bins} bins, the mean score is outside the interval of the fraction of positives: use scores for ranking only${model.calibrated ? "" : ", or calibrate them with PUCalibratedClassifier"}.`;
   body.append(el("p", { text: `${word} The calibration error is ${fixed(r.error)}.` }));
-  if (model.calibrated) body.append(el("p", { class: "small", text: "Scores of this model are probabilities: they were calibrated on predictions for rows that trees were grown without." }));
+  if (model.calibrated) body.append(el("p", { class: "small", text: "Scores of this model are calibrated probabilities." }));
   if (model.hard_votes) body.append(el("p", { class: "small", text: "Scores of this model are fractions of tree votes (voting=\"hard\"), which tend to be more extreme than probabilities." }));
   lineChart(body, {
     label: "Reliability curve: fraction of positives by mean score",
@@ -295,7 +295,7 @@ function showSensitivity({ sensitivity: s, prior, threshold }, body) {
     part("Predictions", [line("predicted positive", "labeled", s.positive_fraction), line("changed predictions", "unlabeled", s.flipped_fraction, true)], "fraction of population", Math.min(1, 1.2 * Math.max(...s.positive_fraction, ...s.flipped_fraction, 0.001))),
     part("Quality, if the prior is correct", [line("precision", "labeled", s.precision), line("recall", "unlabeled", s.recall, true), line("F1", "ink", s.f1)], "estimate", 1),
   ]) draw();
-  if (!threshold.given) body.append(el("p", { class: "small", text: `The threshold changes with the prior: it is set ${threshold.rule}.` }));
+  if (threshold.rule) body.append(el("p", { class: "small", text: `The threshold changes with the prior: it is set ${threshold.rule}.` }));
   if (shade) body.append(el("p", { class: "small", text: `Shaded: ${100 * estimate.confidence}% interval of the estimated prior.` }));
 }
 
