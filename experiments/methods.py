@@ -24,11 +24,13 @@ class Run:
     draw: int
     n_labeled: int = 1000  # the paper's
     scenario: str = "case-control"
+    prior: float | None = None  # class prior to sample with, if it is not that of the data
 
     @classmethod
     def of(cls, line: dict[str, str]) -> Run:
         numbers = int(line["draw"]), int(line["n_labeled"])
-        return cls(line["dataset"], line["method"], *numbers, line["scenario"])
+        prior = float(line["resampled_prior"]) if line.get("resampled_prior") else None
+        return cls(line["dataset"], line["method"], *numbers, line["scenario"], prior)
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Setting:
     """Input of the functions that create estimators."""
 
     run: Run
-    prior: float
+    prior: float | None  # None if it is unknown
     threads: int = 1
     scratch: Path = Path("scratch")  # folder for checkpoints
     tell: Callable[[str], None] = print  # reports the progress of long fits
@@ -53,6 +55,9 @@ class Method:
     make: Callable[[Setting], Any]
     supervised: bool = False  # fitted to the true classes of all training samples
     risk: str | None = None  # risk to evaluate on the training samples
+    takes_tables: bool = False  # with categories and missing values; others get numbers
+    cut_at_prior: bool = False  # the test rows with the highest scores are predicted as positive
+    has_probabilities: bool = False  # predict_proba is meant as the probability of the class
 
 
 def forest(**params: Any) -> Callable[[Setting], Any]:
@@ -86,31 +91,6 @@ def bagging(sample_size: Any, *, knows_prior: bool = False) -> Callable[[Setting
         )
 
     return make
-
-
-def elkan_noto(variant: str) -> Callable[[Setting], Any]:
-    def make(setting: Setting) -> Any:
-        from puforest.baselines import ElkanNotoClassifier
-
-        forest = ExtraTreesClassifier(100, min_samples_leaf=5, n_jobs=setting.threads)
-        return ElkanNotoClassifier(
-            forest,
-            variant=variant,
-            prior=setting.prior,
-            scenario=setting.run.scenario,
-            random_state=setting.run.draw,
-        )
-
-    return make
-
-
-def spy(setting: Setting) -> Any:
-    from puforest.baselines import SpyTwoStepClassifier
-
-    forest = ExtraTreesClassifier(100, min_samples_leaf=5, n_jobs=setting.threads)
-    return SpyTwoStepClassifier(
-        forest, prior=setting.prior, scenario=setting.run.scenario, random_state=setting.run.draw
-    )
 
 
 def scikit_learn(n_estimators: int) -> Callable[[Setting], Any]:
@@ -154,7 +134,8 @@ def network(
         may_stop = stops_early and epochs > patience
         # If neither can stop early, both variants are the same training, done once.
         way = "stopped" if may_stop else "whole"
-        of = f"{run.dataset}-{run.scenario}-{run.n_labeled}-{kind}-{way}-{run.draw}"
+        case = f"{run.scenario}-{run.n_labeled}" + (f"-{run.prior}" if run.prior else "")
+        of = f"{run.dataset}-{case}-{kind}-{way}-{run.draw}"
 
         def after_epoch(row: dict[str, float]) -> None:
             setting.tell(f"epoch {row['epoch']:.0f} of {epochs}")
@@ -202,12 +183,6 @@ METHODS: dict[str, Method] = {
     "NaivePUET": Method(scikit_learn(100)),
     "PUBaggingET": Method(bagging(1.0)),
     "PUBaggingET, K = n_p": Method(bagging(None)),
-    "PUBaggingET, K = n_p, prior known": Method(bagging(None, knows_prior=True)),
-    "PU ET, prior known": Method(forest()),
-    "PU ET, prior estimated": Method(forest(prior=None)),
-    "Elkan-Noto, classic": Method(elkan_noto("classic")),
-    "Elkan-Noto, weighted": Method(elkan_noto("weighted")),
-    "spy": Method(spy),
     "one tree: PU ET": Method(forest(n_estimators=1)),
     "one tree: PN ET": Method(forest(n_estimators=1, risk="pn"), supervised=True),
     "one tree: scikit-learn": Method(scikit_learn(1), supervised=True),

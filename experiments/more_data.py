@@ -1,24 +1,23 @@
-"""Small data sets of scikit-learn for the leaderboard, as an example of adding your own.
+"""A data set of scikit-learn for the leaderboard, as an example of adding your own.
 
-python -m experiments.leaderboard --also experiments/more_data.py --datasets breast-cancer digits
+python -m experiments.leaderboard --also experiments/more_data.py --datasets wine --parts known
 """
 
 from typing import Any
 
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_wine
 
 from puforest.datasets import Dataset, register
 
 
-def even_digits(**options: Any) -> Any:
-    """Digits of 8 x 8 pixels; even ones are positive."""
-    digits = load_digits(**options)
-    digits.target = 1 - digits.target % 2
-    return digits
+def second_cultivar(**options: Any) -> Any:
+    """Chemical analyses of wines; the most frequent cultivar is positive."""
+    wine = load_wine(**options)
+    wine.target = (wine.target == 1).astype(int)
+    return wine
 
 
-register(Dataset("breast-cancer", load_breast_cancer))
-register(Dataset("digits", even_digits))
+register(Dataset("wine", second_cultivar))
 
 # Methods are added to a dictionary:
 #

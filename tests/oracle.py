@@ -465,3 +465,36 @@ def held_out_mean(values, fold, n_folds):
         count[held_out] += 1
     with np.errstate(invalid="ignore"):
         return total / count
+
+
+# Scores and thresholds of PUForestClassifier
+
+
+def separation_values(w_p, w_u, prior):
+    """Leaf value: fraction of the positives, as against that of the population."""
+    positives = np.asarray(w_p) / prior
+    return positives / (positives + np.asarray(w_u))
+
+
+def separation_scores(w_p, w_u, prior):
+    """Mean leaf value of each row; arguments by row and tree."""
+    return separation_values(w_p, w_u, prior).mean(axis=1)
+
+
+def threshold_losses(scores, labeled, labeled_u, prior, rule, at):
+    """What a rule minimizes, at one threshold and at the best one.
+
+    `labeled_u` is the fraction of the population that the labeled rows represent.
+    """
+
+    def loss(threshold):
+        positive = scores > threshold
+        r = positive[labeled].mean()
+        q = labeled_u * r + (1 - labeled_u) * positive[~labeled].mean()
+        if rule == "prior":
+            return abs(q - prior)
+        if rule == "f1":
+            return -2 * prior * r / (prior + q)
+        return rule[1] * prior * (1 - r) + max(0, q - prior * r)
+
+    return loss(at), min(loss(threshold) for threshold in scores)

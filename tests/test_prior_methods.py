@@ -6,11 +6,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pu_clouds import clouds
 from sklearn.dummy import DummyClassifier
 
+from puforest._duplicate_rows import duplicate_groups
 from puforest._encoded import EncodedTable
+from puforest._folds import shared_folds
 from puforest.prior import ElkanNoto, KernelMean, TIcE
 from puforest.prior._base import PriorSample
 from puforest.prior._intervals import bootstrap_interval
-from puforest.prior._scores import folds
 from puforest.prior.bbe import best_bin
 from puforest.prior.dedpul import density_ratio, explaining_prior
 from puforest.prior.kernel_mean import on_simplex, standard_error
@@ -191,7 +192,7 @@ def test_duplicate_rows_share_a_fold(n_folds):
     X[10:20] = X[:10]
     X[40:] = X[:20]
     labeled = np.arange(60) < 20
-    fold = folds(prior_sample(X, labeled), n_folds, np.random.RandomState(1))
+    fold = shared_folds(duplicate_groups(X), labeled, n_folds, np.random.RandomState(1))
     assert_array_equal(fold[40:], fold[:20])
     assert_array_equal(fold[10:20], fold[:10])
     assert len(np.unique(fold[labeled])) == n_folds
@@ -199,7 +200,7 @@ def test_duplicate_rows_share_a_fold(n_folds):
 
 def test_identical_rows_are_split():
     labeled = np.arange(60) < 20
-    fold = folds(prior_sample(np.zeros((60, 1)), labeled), 5, np.random.RandomState(0))
+    fold = shared_folds(np.zeros(60, dtype=int), labeled, 5, np.random.RandomState(0))
     assert_array_equal(np.bincount(fold[labeled]), [4] * 5)
     assert_array_equal(np.bincount(fold[~labeled]), [8] * 5)
 
@@ -207,7 +208,7 @@ def test_identical_rows_are_split():
 def test_duplicate_rows_are_split_if_folds_would_be_uneven():
     X = np.repeat(np.arange(4.0), 5)[:, None]
     labeled = np.arange(20) % 2 == 0
-    fold = folds(prior_sample(X, labeled), 5, np.random.RandomState(0))
+    fold = shared_folds(duplicate_groups(X), labeled, 5, np.random.RandomState(0))
     for part in (labeled, ~labeled):
         assert_array_equal(np.bincount(fold[part]), [2] * 5)
 

@@ -17,8 +17,8 @@ class Compared:
     recipe : Recipe
         The recipe.
     auc : float
-        Out-of-bag estimate of the area under the ROC curve, with the highest-ranked rows tied: as
-        many as there are positives.
+        Out-of-bag estimate of the area under the ROC curve with infinitely many trees, where the
+        highest-ranked rows are tied: as many as there are positives.
     standard_error : float
         Standard error of the AUC.
     behind : float

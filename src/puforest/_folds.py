@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from puforest._duplicate_rows import duplicate_groups
-from puforest._encoded import EncodedTable
-
 
 def shared_folds(
-    X: EncodedTable, labeled: NDArray[np.bool_], n_folds: int, rng: np.random.RandomState
+    group: NDArray[np.intp],
+    labeled: NDArray[np.bool_],
+    n_folds: int,
+    rng: np.random.RandomState,
 ) -> NDArray[np.intp]:
-    """Assign a fold to each row, stratified by group.
+    """Assign a fold to each row, stratified by label, given its group of duplicates.
 
     Duplicate rows share a fold; otherwise one would be scored by a classifier trained on the
     other. This includes unlabeled rows without a labeled duplicate: if only they were split, only
@@ -23,7 +23,6 @@ def shared_folds(
     for part in (labeled, ~labeled):
         n = np.count_nonzero(part)
         fold[part] = rng.permutation(np.arange(n) % n_folds)
-    group = duplicate_groups(X)
     home = np.empty(group.max() + 1, dtype=np.intp)
     for part in (~labeled, labeled):
         home[group[part]] = fold[part]

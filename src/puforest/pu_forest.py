@@ -21,6 +21,7 @@ from puforest._candidates import (
     exchanged,
 )
 from puforest._comparison import Comparison
+from puforest._duplicate_rows import duplicate_groups
 from puforest._encoded import EncodedTable
 from puforest._estimator_docs import documented_pu_forest
 from puforest._fit_record import FitRecord, OutOfBag
@@ -185,9 +186,21 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
 
         seed = draw_seed(self.random_state)
         rng = np.random.RandomState(seed)
+        n_folds = min(N_FOLDS, rows.n_labeled, rows.n_unlabeled)
+        rows = with_folds(rows, table, n_folds, rng)
         seeds = rng.randint(np.iinfo(np.int32).max, size=len(recipes)).tolist()
         candidates = [Candidate(*pair) for pair in zip(recipes, seeds, strict=True)]
-        data = self._training_set(schema, table, rows, rng)
+        n_threads = check.threads(self.n_jobs)
+        data = TrainingSet(
+            table=table,
+            codes=encode(table, rows, n_threads),
+            rows=rows,
+            n_folds=n_folds,
+            scenario=self.scenario,
+            monotone=monotone_features(self.monotonic_cst, schema),
+            compared=compared_positions(rows, rng),
+            n_threads=n_threads,
+        )
         steps = Steps(2 * len(candidates) + 1, self.verbose, progress)
         first = [c for c in candidates if not c.needs_prior]
         unit = self._masses(rows, 1.0)
@@ -248,29 +261,6 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             labeled=rows.labeled_weight,
             unlabeled=rows.unlabeled_weight,
             propensity=rows.propensity,
-        )
-
-    def _training_set(
-        self,
-        schema: FeatureSchema,
-        table: EncodedTable,
-        rows: TrainingRows,
-        rng: np.random.RandomState,
-    ) -> TrainingSet:
-        n_threads = check.threads(self.n_jobs)
-        n_folds = min(N_FOLDS, rows.n_labeled, rows.n_unlabeled)
-        labeled = np.arange(len(rows.order)) < rows.n_labeled
-        fold = shared_folds(table[rows.order], labeled, n_folds, rng)
-        rows = replace(rows, fold=fold.astype(np.uint8))
-        return TrainingSet(
-            table=table,
-            codes=encode(table, rows, n_threads),
-            rows=rows,
-            n_folds=n_folds,
-            scenario=self.scenario,
-            monotone=monotone_features(self.monotonic_cst, schema),
-            compared=compared_positions(rows, rng),
-            n_threads=n_threads,
         )
 
     def _estimate_prior_from(
@@ -352,6 +342,15 @@ def _require_rows(rows: TrainingRows) -> None:
                 f"y: PUForestClassifier needs at least two {name} rows to evaluate its trees on "
                 f"rows that they were not grown on, got {n}. PUExtraTreesClassifier needs only one."
             )
+
+
+def with_folds(
+    rows: TrainingRows, table: EncodedTable, n_folds: int, rng: np.random.RandomState
+) -> TrainingRows:
+    """Assign the rows to folds, with duplicates in the same one."""
+    labeled = np.arange(len(rows.order)) < rows.n_labeled
+    fold = shared_folds(duplicate_groups(table)[rows.order], labeled, n_folds, rng)
+    return replace(rows, fold=fold.astype(np.uint8))
 
 
 def add_trees(

@@ -30,10 +30,10 @@ class Recipe:
         considers a node purely positive. "nnpu" minimizes the non-negative PU risk.
     loss : str, default="quadratic"
         Loss, as in `PUExtraTreesClassifier`.
-    unlabeled_per_labeled : float, default=2
+    unlabeled_per_labeled : float, default=5
         Number of unlabeled rows that each tree is grown on, per labeled row. Each tree draws its
         own.
-    min_samples_leaf : int, default=3
+    min_samples_leaf : int, default=5
         Minimum number of rows in a leaf.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         Number of features to try at each node, as in `PUExtraTreesClassifier`.
@@ -42,14 +42,14 @@ class Recipe:
     --------
     >>> from puforest import Recipe
     >>> print(Recipe(splits="best", min_samples_leaf=10))
-    random forest, separation, 2 unlabeled per labeled row, leaves of 10
+    random forest, separation, 5 unlabeled per labeled row, leaves of 10
     """
 
     splits: str = "random"
     growth: str = "separation"
     loss: str = "quadratic"
-    unlabeled_per_labeled: float = 2
-    min_samples_leaf: int = 3
+    unlabeled_per_labeled: float = 5
+    min_samples_leaf: int = 5
     max_features: str | int | float | None = "sqrt"
 
     def __post_init__(self) -> None:
@@ -77,17 +77,18 @@ class Recipe:
         return ", ".join(parts)
 
 
-# The best single recipe of the study of defaults (experiments/defaults.py), and one that is fast.
+# The best single recipe in the study of defaults (experiments/defaults.py).
 FAST = (Recipe(),)
 
-# Chosen in the same study: different enough for one of them to fit each kind of data.
+# Chosen in the same study: different enough for some of them to fit each kind of data.
 RECIPES = (
     *FAST,
-    Recipe(growth="nnpu", unlabeled_per_labeled=5),
-    Recipe(growth="nnpu", splits="best", min_samples_leaf=10),
-    Recipe(min_samples_leaf=1),
-    Recipe(splits="best", unlabeled_per_labeled=5, min_samples_leaf=5),
-    Recipe(min_samples_leaf=10, max_features=0.5),
+    Recipe(unlabeled_per_labeled=2, min_samples_leaf=3),
+    Recipe(unlabeled_per_labeled=2, min_samples_leaf=1),
+    Recipe(unlabeled_per_labeled=2, min_samples_leaf=10, max_features=0.5),
+    Recipe(splits="best"),
+    Recipe(growth="nnpu", min_samples_leaf=3),
+    Recipe(growth="nnpu", splits="best", unlabeled_per_labeled=2, min_samples_leaf=10),
 )
 
 

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from puforest import _core
 from puforest import _validation as check
 from puforest._cross_fitting import cross_fitted_scores
+from puforest._duplicate_rows import duplicate_groups
 from puforest._folds import shared_folds
 from puforest._label_forest import label_forest
 from puforest._rows import take_rows
@@ -43,7 +44,7 @@ class ScoredPriorEstimator(PriorEstimator):
         n_folds = check.integer("cv", self.cv, 2)
         n_folds = min(n_folds, sample.n_labeled, sample.n_unlabeled)
         rng = check.random_state(self.random_state)
-        fold = shared_folds(sample.X, sample.labeled, n_folds, rng)
+        fold = shared_folds(duplicate_groups(sample.X), sample.labeled, n_folds, rng)
         splits = ((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds))
         if self.estimator is not None:
             table = sample.original()
