@@ -433,7 +433,8 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         if record.curve is None:
             raise ValueError(
                 f"threshold={self.threshold!r} is set from out-of-bag predictions, and this model "
-                "has none: fit a forest with oob_score=True, or pass a number as threshold"
+                "has none, or was adapted to another prior: fit a forest with oob_score=True, or "
+                "pass a number as threshold"
             )
         threshold = score_threshold(rule, record.curve, record.prior)
         return threshold if record.calibrator is None else record.calibrator.at(threshold)

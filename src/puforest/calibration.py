@@ -74,7 +74,8 @@ class PUCalibratedClassifier(
     ----------
     estimator : estimator
         Classifier with ``decision_function`` or ``predict_proba``. For forests, ``voting="soft"``
-        with ``min_samples_leaf`` above 1 gives the most fine-grained scores.
+        with ``min_samples_leaf`` above 1 gives the most fine-grained scores. The ``threshold`` of
+        forests and trees must be 0.5. `PUForestClassifier` is calibrated already.
     method : {"sigmoid", "isotonic"}, default="sigmoid"
         "sigmoid" fits a sigmoid with two parameters, "isotonic" any increasing function, which can
         overfit.

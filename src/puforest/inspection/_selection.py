@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from puforest._rows import sliceable, take_rows
 from puforest._schema import FeatureSchema
 from puforest._table_columns import take_columns
 from puforest.inspection._importances import importances, scoring_name
+from puforest.recipes import checked_candidates
 
 ORDERS = ("risk-reduction", "normalized")
 
@@ -242,9 +243,13 @@ def _parameters_for(
 ) -> dict[str, Any]:
     """Adapt the parameters that refer to features to some of the columns."""
     found: dict[str, Any] = {}
-    most: Any = model.max_features
-    if check.is_integer(most):
-        found["max_features"] = min(int(most), len(columns))
+    parameters = model.get_params(deep=False)
+    if check.is_integer(parameters.get("max_features")):
+        found["max_features"] = _at_most(len(columns), parameters["max_features"])
+    if not isinstance(parameters.get("candidates", "auto"), str):
+        recipes = checked_candidates(parameters["candidates"])
+        adapted = (replace(r, max_features=_at_most(len(columns), r.max_features)) for r in recipes)
+        found["candidates"] = list(dict.fromkeys(adapted))  # two of them may be the same now
     if not isinstance(model.categorical_features, str | None):
         found["categorical_features"] = np.isin(columns, schema.categorical)
     if model.monotonic_cst is not None:
@@ -252,6 +257,10 @@ def _parameters_for(
         signs = np.isin(columns, increasing).astype(int) - np.isin(columns, decreasing)
         found["monotonic_cst"] = signs
     return found
+
+
+def _at_most(n_features: int, max_features: Any) -> Any:
+    return min(int(max_features), n_features) if check.is_integer(max_features) else max_features
 
 
 def _require_alike(schema: FeatureSchema, y: NDArray[Any], X_test: Any, y_test: Any) -> None:

@@ -57,21 +57,24 @@ def oob_risk(
 ) -> OutOfBagRisk:
     """Estimate the risk of a forest from out-of-bag votes, without cross-validation.
 
-    Labeled rows that also appear in the unlabeled set bias the estimate: trees that were grown on
-    one of the duplicates vote on the other. In that case, cross-validate with
-    ``group_duplicates=True``.
+    Labeled rows that also appear in the unlabeled set bias the estimate, except that of a
+    `PUForestClassifier`: trees that were grown on one of the duplicates vote on the other. In that
+    case, cross-validate with ``group_duplicates=True``.
 
     Parameters
     ----------
-    forest : PUExtraTreesClassifier, PURandomForestClassifier or Pipeline
-        Forest fitted with ``oob_score=True``, or a pipeline that ends in one.
+    forest : PUForestClassifier, PUExtraTreesClassifier, PURandomForestClassifier or Pipeline
+        Forest fitted with ``oob_score=True`` (not required for `PUForestClassifier`), or a pipeline
+        that ends in one.
     y : array-like of shape (n_samples,)
         Labels of the training rows, in the order of the fit.
     X : array-like of shape (n_samples, n_features), optional
         Training rows. They are only used to warn of labeled rows that also appear in the unlabeled
         set.
     loss : str, default="zero-one"
-        Loss of the mean vote, from -1 to 1; a key of `puforest.risk.LOSSES`.
+        Loss of the mean vote, from -1 to 1; a key of `puforest.risk.LOSSES`. For a
+        `PUForestClassifier`, the zero-one loss is that of its predictions, and other losses are
+        those of twice the probability minus 1.
     risk : {"nnpu", "upu"} or None, default=None
         Risk estimator; that of the fit by default.
     prior : float or None, default=None
@@ -125,7 +128,10 @@ def oob_risk(
     out_of_bag = np.isfinite(decision)
     held_out = out_of_bag_sample(sample, out_of_bag)
     # A tie is a vote for the negative class, as in `predict`.
-    scores = decision if loss != "zero-one" else np.where(decision > 0, 1.0, -1.0)
+    scores = np.where(decision > 0, 1.0, -1.0)
+    if loss != "zero-one":
+        shift = 0.0 if trees._record.calibrator is None else 2 * trees.threshold_ - 1
+        scores = decision + shift
     data = EvaluationSet(held_out, scores[out_of_bag], prior)
     if loss == "zero-one":
         rows = training_rows(sample.labeled, **given, risk=risk)

@@ -77,7 +77,8 @@ def prior_sensitivity(
 
     The trees stay the same; see ``with_prior`` of the estimator. Pure leaves predict the same class
     for most priors, so grow the forest with ``min_samples_leaf``; a warning is issued if nearly all
-    leaves are pure.
+    leaves are pure. A `PUForestClassifier` is calibrated for each prior, and its threshold follows
+    it.
 
     Parameters
     ----------
