@@ -121,7 +121,7 @@ def cli_folder(tmp_path_factory, blobs):
     pyarrow.parquet.write_table(table, where / "rows.parquet", row_group_size=50)
     fit = ["fit", where / "rows.csv", "--label", "known", "--drop", "truth", "--drop", "id"]
     fit += ["--prior", "0.4", "--scenario", "single-training-set", "-o", where / "model.puf"]
-    fit += ["--no-quality", "--trees", "5", "--threads", "1"]
+    fit += ["--model", "paper", "--no-quality", "--trees", "5", "--threads", "1"]
     assert run([str(a) for a in fit]) == 0
     return where
 

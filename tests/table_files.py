@@ -11,7 +11,7 @@ from puforest.cli.tables._missing import MissingMarkers
 from puforest.cli.tables._open import open_table
 from puforest.cli.tables._pu_table import read_pu
 
-FAST = ("--prior", "0.4", "--trees", "3", "--threads", "1", "--no-quality", "-q", "--force")
+FAST = ("--model=paper", "--trees=3", "--threads=1", "--prior=0.4", "--no-quality", "-q", "--force")
 Y = np.arange(20) % 2
 X = np.arange(60.0).reshape(20, 3) % 11
 

@@ -16,7 +16,7 @@ from puforest.cli.tables._missing import MissingMarkers
 from puforest.cli.tables._numbers import text_as_numbers, typed_as_numbers
 
 MISSING = MissingMarkers()
-FAST = ("--prior", "0.4", "--trees", "5", "--threads", "1", "--no-quality")
+FAST = ("--model", "paper", "--prior", "0.4", "--trees", "5", "--threads", "1", "--no-quality")
 
 
 def numbers_of(path, columns):

@@ -22,7 +22,7 @@ from puforest.calibration import PUCalibratedClassifier
 from puforest.metrics import PriorMismatchWarning, pu_interval
 from puforest.prior import PriorEstimatedWarning
 
-FAST = ("--trees", "5", "--threads", "1")
+FAST = ("--model", "paper", "--trees", "5", "--threads", "1")
 
 
 def test_estimates_next_to_the_truth(cli, cli_folder, blobs):

@@ -6,17 +6,21 @@ import re
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+import pytest
 
 import puforest
+from puforest.recipes import FAST as FASTEST
+from puforest.recipes import RECIPES
 
 FAST = ("--trees", "5", "--threads", "1")
+PAPER = ("--model", "paper", *FAST)
 
 
 def test_fit_prints_a_summary(cli, cli_folder, tmp_path):
     model = tmp_path / "model.puf"
     said = cli(
         "fit", cli_folder / "rows.csv", "--label", "known", "--drop", "truth", "-o", model,
-        "--drop", "id", "--scenario", "single-training-set", "--folds", 2, *FAST,
+        "--drop", "id", "--scenario", "single-training-set", *FAST,
     )  # fmt: skip
     assert said.code == 0
     assert re.search(r"rows +600: 115 labeled, 485 unlabeled", said.err)
@@ -24,11 +28,16 @@ def test_fit_prints_a_summary(cli, cli_folder, tmp_path):
     assert re.search(r"features +6 numeric: feature 0, feature 1", said.err)
     assert re.search(r"scenario +single-training-set", said.err)
     assert re.search(r"prior +0\.\d+, estimated; 95% interval 0\.\d+ to 0\.\d+", said.err)
-    assert "2 folds" in said.out
+    assert re.search(r"threshold +0\.\d+, so that the fraction predicted positive is the", said.err)
+    assert re.search(r"predictions +\d+\.\d% of the unlabeled rows are predicted", said.err)
+    assert "(out of bag)" in said.out
     assert re.search(r"Precision +0\.\d+ +0\.\d+ to", said.out)
     loaded = puforest.load(model)
     assert loaded.feature_names_in_.tolist() == [f"feature {i}" for i in range(6)]
+    assert type(loaded) is puforest.PUForestClassifier
     assert loaded.n_estimators == 5
+    for row in loaded.comparison_:
+        assert f"{row.auc:.4f} ± {row.standard_error:.4f}" in said.err
     assert loaded.prior_estimate_.value == loaded.prior_
 
 
@@ -39,7 +48,7 @@ def test_unused_columns_are_listed(cli, cli_folder, tmp_path):
     table = table.append_column("town", pa.array(["Bern", "Basel", "?"] * 200))
     pyarrow.csv.write_csv(table, tmp_path / "rows.csv")
     fit = ("fit", tmp_path / "rows.csv", "--label", "known", "--prior", "0.4", "--no-quality")
-    fit += ("-o", tmp_path / "m.puf", "--force", *FAST)
+    fit += ("-o", tmp_path / "m.puf", "--force", *PAPER)
     said = cli(*fit)
     assert said.code == 0
     assert re.search(r"features +9 \(8 numeric, 1 categorical\): id, truth", said.err)
@@ -64,20 +73,110 @@ def test_unused_columns_are_listed(cli, cli_folder, tmp_path):
     assert answer["left_out"] == {}
 
 
-def test_forest_options(cli, cli_folder, tmp_path):
+def test_model_options(cli, cli_folder, tmp_path):
     said = cli(
         "fit", cli_folder / "rows.csv", "--label", "known", "--features", "feature 2",
         "--features", "feature 0", "--prior", "0.4", "--model", "random-forest", "--risk", "upu",
         "--loss", "logistic", "--voting", "soft", "--max-depth", 3, "--min-samples-leaf", 7,
-        "--seed", 5, "-o", tmp_path / "m.puf", "--no-quality", *FAST,
+        "--seed", 5, "-o", tmp_path / "m.puf", "--no-quality", "--max-features", "0.5",
+        "--max-unlabeled", 50, "--threshold", "0.3", *FAST,
     )  # fmt: skip
     assert said.code == 0
     model = puforest.load(tmp_path / "m.puf")
     assert type(model) is puforest.PURandomForestClassifier
     expected = {"risk": "upu", "loss": "logistic", "voting": "soft", "max_depth": 3}
     expected |= {"min_samples_leaf": 7, "random_state": 5, "n_jobs": 1, "prior": 0.4}
+    expected |= {"max_features": 0.5, "max_unlabeled": 50, "threshold": 0.3}
     assert {name: getattr(model, name) for name in expected} == expected
     assert model.feature_names_in_.tolist() == ["feature 0", "feature 2"]
+
+
+@pytest.fixture
+def forest_of(cli, cli_folder, tmp_path):
+    """Fit the default model with some options and return it with the answer."""
+
+    def fit(*options):
+        answer = cli(
+            "fit", cli_folder / "rows.csv", "--label", "known", "--drop", "truth", "--drop", "id",
+            "--prior", "0.4", "--scenario", "single-training-set", "-o", tmp_path / "m.puf",
+            "--force", "--json", *FAST, *options,
+        )  # fmt: skip
+        assert answer.code == 0, answer
+        return puforest.load(tmp_path / "m.puf"), json.loads(answer.out)
+
+    return fit
+
+
+def test_options_of_the_forest_apply_to_all_candidates(forest_of):
+    n_labeled = 115
+    fields = {
+        ("--loss", "logistic"): ("loss", "logistic"),
+        ("--min-samples-leaf", 20): ("min_samples_leaf", 20),
+        ("--max-features", "all"): ("max_features", 1.0),
+        ("--max-features", 2): ("max_features", 2),
+        ("--max-unlabeled", 46): ("unlabeled_per_labeled", 46 / n_labeled),
+    }
+    default, _ = forest_of("--no-quality")
+    assert [row.recipe for row in default.comparison_] == list(RECIPES)
+    for options, (name, value) in fields.items():
+        model, answer = forest_of("--no-quality", *options)
+        recipes = [row.recipe for row in model.comparison_]
+        assert {getattr(recipe, name) for recipe in recipes} == {value}
+        assert 1 < len(recipes) <= len(RECIPES)
+        assert [row["recipe"] for row in answer["candidates"]] == list(map(str, recipes))
+        assert model._forest.n_labeled.tolist() != default._forest.n_labeled.tolist()
+    ample, _ = forest_of("--no-quality", "--max-unlabeled", 10**6)
+    assert [row.recipe.unlabeled_per_labeled for row in ample.comparison_] == [
+        min(recipe.unlabeled_per_labeled, 485 / n_labeled) for recipe in RECIPES
+    ]
+    fast, _ = forest_of("--no-quality", "--candidates", "fast")
+    assert [row.recipe for row in fast.comparison_] == list(FASTEST)
+
+
+def test_thresholds(forest_of, blobs):
+    unlabeled = blobs[1] == 0
+    found = {}
+    for rule in ("prior", "f1", "cost:10", "0.3"):
+        model, answer = forest_of("--candidates", "fast", "--threshold", rule)
+        assert answer["threshold"] == model.threshold_
+        flagged = model.oob_decision_function_[unlabeled] > 0
+        assert answer["predicted_positive"] == pytest.approx(flagged.mean())
+        found[rule] = model.threshold_
+        recall = (model.oob_decision_function_[~unlabeled] > 0).mean()
+        assert answer["quality"]["metrics"]["pu_recall"]["value"] == pytest.approx(recall)
+    assert found["0.3"] == 0.3
+    assert found["cost:10"] < found["prior"]
+    assert len(set(found.values())) == 4
+
+
+def test_rules_of_random_forests(cli, cli_folder, tmp_path):
+    fit = ("fit", cli_folder / "rows.csv", "--label", "known", "--prior", "0.4", "--drop", "truth")
+    fit += ("--drop", "id", "-o", tmp_path / "m.puf", "--trees", 20, "--threshold", "f1", "--json")
+    answer = json.loads(cli(*fit, "--model", "random-forest", "--folds", 2).out)
+    model = puforest.load(tmp_path / "m.puf")
+    assert answer["threshold"] == model.threshold_ != 0.5
+    assert answer["predicted_positive"] > 0
+    assert answer["candidates"] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--voting", "soft"), "--voting: the model forest does not have this option; use --model"),
+        (("--risk", "upu"), "--model paper or --model random-forest"),
+        (("--max-depth", "3"), "--max-depth"),
+        (("--folds", "3"), "--folds"),
+        (("--model", "paper", "--candidates", "fast"), "use --model forest"),
+        (
+            ("--model", "paper", "--threshold", "cost:3"),
+            "--threshold cost:3 is set from out-of-bag",
+        ),
+    ],
+)
+def test_options_of_other_models_are_refused(cli, tmp_path, options, expected):
+    said = cli("fit", tmp_path / "none.csv", "-o", tmp_path / "m.puf", *options)
+    assert said.code == 1
+    assert expected in said.err
 
 
 def test_prior(cli, cli_folder, blobs):
@@ -103,7 +202,7 @@ def test_prior(cli, cli_folder, blobs):
 def test_json_prints_nothing_else(cli, cli_folder, tmp_path):
     said = cli(
         "fit", cli_folder / "rows.csv", "--label", "known", "-o", tmp_path / "m.puf",
-        "--folds", 2, "--json", *FAST,
+        "--folds", 2, "--json", *PAPER,
     )  # fmt: skip
     assert said.err == ""
     answer = json.loads(said.out)
@@ -115,7 +214,7 @@ def test_json_prints_nothing_else(cli, cli_folder, tmp_path):
 
 
 def test_quiet_fit_prints_only_the_quality(cli, cli_folder, tmp_path):
-    fit = ("fit", cli_folder / "rows.csv", "--label", "known", "--prior", "0.4", "-q", *FAST)
+    fit = ("fit", cli_folder / "rows.csv", "--label", "known", "--prior", "0.4", "-q", *PAPER)
     fit += ("--drop", "id", "--drop", "truth", "--scenario", "single-training-set")
     assert cli(*fit, "--no-quality", "-o", tmp_path / "m.puf") == (0, "", "")
     said = cli(*fit, "--folds", 2, "-o", tmp_path / "n.puf")
@@ -132,7 +231,7 @@ def test_verbose_prints_details(cli, cli_folder, tmp_path):
         "--prior",
         "0.4",
         "--no-quality",
-        *FAST,
+        *PAPER,
     )
     brief, long = (cli(*fit, "-o", tmp_path / f"m{len(v)}.puf", *v).err for v in ((), ("-v",)))
     assert set(brief.splitlines()[1:6]) <= set(long.splitlines())

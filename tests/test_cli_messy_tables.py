@@ -11,7 +11,7 @@ import pytest
 
 import puforest
 
-FAST = ("--prior", "0.4", "--trees", "5", "--threads", "1", "--no-quality", "--force")
+FAST = ("--model=paper", "--trees=5", "--threads=1", "--prior=0.4", "--no-quality", "--force")
 N = 300
 
 
@@ -149,6 +149,7 @@ def test_all_commands_take_the_table(cli, folder, tmp_path):
 
 def test_quality_of_a_messy_table(cli, folder, tmp_path):
     fit = ("fit", folder / "people.csv", "--label", "known", "-o", tmp_path / "m.puf", "--trees", 5)
+    fit += ("--model", "paper")
     said = cli(*fit, "--folds", 2, "--threads", 1, "--keep", "id", "--monotonic", "age=+1")
     assert said.code == 0, said.err
     assert "every row has its own category" not in said.err

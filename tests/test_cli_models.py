@@ -5,6 +5,7 @@ import json
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+from report_data import data_of
 
 import puforest
 
@@ -76,6 +77,37 @@ def test_report(cli, cli_folder, tmp_path):
     )  # fmt: skip
     assert said.code == 0
     assert "these are not the training rows" in " ".join(said.err.split())
+
+
+def test_forests_with_candidates(cli, cli_folder, tmp_path):
+    """All commands take the default model and follow its threshold."""
+    model, rows = tmp_path / "m.puf", cli_folder / "rows.csv"
+    fit = ("fit", rows, "--label", "known", "--drop", "truth", "--drop", "id", "--prior", "0.4")
+    fit += ("--scenario", "single-training-set", "--threshold", "cost:3", "--trees", 10)
+    assert cli(*fit, "--candidates", "fast", "-o", model, "-q", "--threads", 1).code == 0
+    threshold = puforest.load(model).threshold_
+    answer = json.loads(cli("describe", model, "--json").out)
+    assert answer["class"] == "PUForestClassifier"
+    assert answer["threshold"] == threshold
+    evaluate = ("evaluate", model, rows, "--label", "known", "--json")
+    recalls = []
+    for options, expected in (((), threshold), (("--threshold", "0.9"), 0.9)):
+        answer = json.loads(cli(*evaluate, *options).out)
+        assert answer["threshold"] == expected
+        recalls.append(answer["metrics"]["pu_recall"]["value"])
+    assert recalls[0] > recalls[1]
+    scored = tmp_path / "s.csv"
+    found = [
+        json.loads(cli("predict", model, rows, "-o", scored, "--force", "--json", *options).out)
+        for options in ((), ("--threshold", "prior"))
+    ]
+    assert found[0]["threshold"] == threshold
+    assert found[0]["predicted_positive"] > found[1]["predicted_positive"]
+    out = tmp_path / "r.html"
+    assert cli("report", model, rows, "--label", "known", "-o", out, "--threads", 1).code == 0
+    assert data_of(out)["rows"]["scored_by"] == "out-of-bag"
+    text = cli("export", model, "--to", "text", "--max-depth", 1).out
+    assert text.startswith("PUForestClassifier, tree 0")
 
 
 def test_demo(cli, tmp_path):

@@ -9,8 +9,8 @@ import pytest
 
 import puforest
 from puforest.cli._app import COMMANDS, load_commands
+from puforest.cli._models import CLASSES, Loss, Model
 from puforest.cli._options import Scenario
-from puforest.cli.fit import Loss
 from puforest.cli.prior import METHODS as PRIOR_METHODS
 from puforest.prior._estimate import METHODS
 from puforest.risk import LOSSES
@@ -28,7 +28,8 @@ def test_errors_are_one_line(cli, cli_folder, tmp_path):
         ((*fit, "-o", tmp_path), "is a directory"),
         ((*fit, "--drop", "x", "-o", out), "--drop x"),
         ((*fit, "--drop", "known", "-o", out), "label column"),
-        ((*fit, "--folds", "200", "-o", out), "--no-quality"),
+        ((*fit, "--model", "paper", "--folds", "200", "-o", out), "--no-quality"),
+        (("predict", model, rows, "--threshold", "f1", "-o", out), "--threshold f1 is set from"),
         (("predict", rows, rows, "-o", out), "rows.csv is not a puforest model"),
         (("predict", rows, rows, "-o", out), "puforest predict MODEL DATA"),
         (("predict", model, rows, "-o", tmp_path / "s.xlsx"), ".parquet"),
@@ -104,6 +105,11 @@ def test_usage_errors_are_one_line(cli, cli_folder):
         (("fit", "none.csv", "-o", "m", "--max-depth", "0"), "--max-depth"),
         (("fit", "none.csv", "-o", "m", "--min-samples-leaf", "0"), "--min-samples-leaf"),
         (("fit", "none.csv", "-o", "m", "--threads", "-5"), "--threads"),
+        (("fit", "none.csv", "-o", "m", "--threshold", "1.5"), "'--threshold': 1.5 is neither"),
+        (("fit", "none.csv", "-o", "m", "--threshold", "cost:0"), "such as cost:10"),
+        (("fit", "none.csv", "-o", "m", "--threshold", "nan"), "nan is neither a number"),
+        (("fit", "none.csv", "-o", "m", "--max-features", "0"), "'--max-features': 0 is neither"),
+        (("fit", "none.csv", "-o", "m", "--max-features", "x"), "sqrt, log2, all"),
         (("predict", "no.puf", "none.csv", "-o", "m.csv", "--threads", "0"), "--threads"),
         (("prior", "none.csv", "--seed", "-1"), "--seed"),
     ):
@@ -147,6 +153,8 @@ def test_choices_are_those_of_the_library():
     assert get_args(Loss) == tuple(LOSSES)
     assert tuple(METHODS) == PRIOR_METHODS
     assert get_args(Scenario) == SCENARIOS
+    assert get_args(Model) == tuple(CLASSES)
+    assert all(hasattr(puforest, name) for name in CLASSES.values())
 
 
 def test_no_arguments_print_the_help(cli):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from puforest import pu_forest
 from puforest.cli import demo
 from puforest.cli._app import COMMANDS, run
 
@@ -22,7 +23,9 @@ def commands(page):
 
 @pytest.mark.parametrize("name", sorted({*PAGES} - {"tables.md"}))  # see test_pages.py
 def test_commands_of_the_pages(name, tmp_path, monkeypatch, capsys):
-    """In order, beside the data of the demo."""
+    """In order, beside the data of the demo, with few trees to save time."""
+    for limit in ("FIRST_TREES", "MAX_TREES"):
+        monkeypatch.setattr(pu_forest, limit, 20)
     demo.write_data(tmp_path, *demo.mushrooms(), force=False)
     monkeypatch.chdir(tmp_path)
     for program, *arguments in commands(PAGES[name]):

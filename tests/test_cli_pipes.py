@@ -21,7 +21,7 @@ from puforest.cli._app import run
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
 
 PROGRAM = (sys.executable, "-m", "puforest")
-FAST = ("--prior", "0.4", "--trees", "3", "--threads", "1", "--no-quality", "--force")
+FAST = ("--model=paper", "--trees=3", "--threads=1", "--prior=0.4", "--no-quality", "--force")
 TEXT = "a,b,y\n" + "".join(f"{i},{i % 3},{i % 2}\n" for i in range(40))
 
 

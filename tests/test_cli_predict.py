@@ -1,5 +1,7 @@
 """Scoring on the command line."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -25,6 +27,21 @@ def test_predict_writes_the_predictions_of_the_model(cli, cli_folder, tmp_path, 
     np.testing.assert_array_equal(scored["predicted"], model.predict(table))
     assert scored["id"][3].as_py() == "0003"
     assert "columns not used by the model: known, truth" in said.err
+
+
+def test_threshold(cli, cli_folder, tmp_path):
+    predict = ("predict", cli_folder / "model.puf", cli_folder / "rows.csv", "--force", "--json")
+    predict += ("-o", tmp_path / "s.parquet")
+    counts = []
+    for options, expected in (((), 0.5), (("--threshold", "0.1"), 0.1)):
+        answer = json.loads(cli(*predict, *options).out)
+        scored = pyarrow.parquet.read_table(tmp_path / "s.parquet")
+        positive = scored["score"].to_numpy() > expected
+        np.testing.assert_array_equal(scored["predicted"], positive)
+        assert answer["threshold"] == expected
+        assert answer["predicted_positive"] == positive.sum()
+        counts.append(answer["predicted_positive"])
+    assert counts[0] < counts[1]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".csv.zst", ".arrow", ".feather"])

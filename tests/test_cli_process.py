@@ -38,6 +38,7 @@ def folder(tmp_path_factory):
     rows = "\n".join(f"{i},{i % 7},{i % 2}" for i in range(40_000))
     (where / "rows.csv").write_text(f"a,b,y\n{rows}\n")
     fit = ["fit", str(where / "rows.csv"), "--label", "y", "--prior", "0.5", "--trees", "20"]
+    fit += ["--model", "paper"]
     fit += ["--drop", "a", "-o", str(where / "model.puf"), "--no-quality", "-q"]
     assert run(fit) == 0
     return where
@@ -213,6 +214,7 @@ def test_what_is_not_needed_may_be_closed(folder, tmp_path):
 
 def test_a_model_does_not_hang_on_who_reads_its_quality(folder, tmp_path):
     fit = ("fit", folder / "rows.csv", "--label", "y", "--prior", "0.5", "--trees", "2")
+    fit += ("--model", "paper")
     fit += ("--drop", "a", "--folds", "2", "-q", "-o", tmp_path / "model.puf")
     with subprocess.Popen([*PROGRAM, *map(str, fit)], stdout=subprocess.PIPE) as process:
         process.stdout.close()

@@ -22,7 +22,7 @@ from puforest.cli._scoring import scored_batches
 from puforest.cli.tables._dialect import find_delimiter
 from puforest.cli.tables._labels import label_rule
 
-FAST = ("--prior", "0.4", "--trees", "3", "--threads", "1", "--no-quality")
+FAST = ("--model", "paper", "--prior", "0.4", "--trees", "3", "--threads", "1", "--no-quality")
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def folder(tmp_path_factory, blobs):
 
 def lines(folder, out):
     model, rows = folder / f"model{NAME}.puf", folder / f"rows{NAME}.csv"
-    fast = ("--trees", "3", "--threads", "1", "--folds", "2")
+    fast = ("--model", "paper", "--trees", "3", "--threads", "1", "--folds", "2")
     return {
         "describe": ("describe", model),
         "fit": ("fit", rows, "-l", "y", *fast, "-o", out / f"m{NAME}.puf", "-v"),
@@ -112,7 +112,8 @@ def test_long_cells_and_names_are_cut(folder, tmp_path, capsys, blobs):
     model.fit(pa.table({"a": blobs[0][:, 0], "b": blobs[0][:, 1]}), blobs[1])
     model.save(tmp_path / "m.puf")
     out = ("-o", tmp_path / "out.csv")
-    fast = ("--prior", "0.5", "--trees", "1", "--no-quality", "-o", tmp_path / "n.puf", "--force")
+    fast = ("--model=paper", "--trees=1", "--prior=0.5", "--no-quality", "--force")
+    fast += ("-o", tmp_path / "n.puf")
     for arguments in (
         ("predict", tmp_path / "m.puf", tmp_path / "cell.csv", *out),
         ("predict", tmp_path / "m.puf", tmp_path / "name.csv", *out),

@@ -1,19 +1,26 @@
 """The report: its numbers equal those of the library."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from two_clouds import SCENARIOS, draw, forest
 
-from puforest import PUDecisionTreeClassifier
+from puforest import PUDecisionTreeClassifier, PUForestClassifier
 from puforest._duplicate_rows import duplicate_groups
 from puforest._encoded import EncodedTable
 from puforest._model import LEAF
+from puforest._sample import pu_sample
 from puforest.calibration import PUCalibratedClassifier
 from puforest.inspection import importances, partial_dependence
 from puforest.metrics import (
+    PriorMismatchWarning,
     pu_classification_report,
     pu_false_positive_rate,
     pu_interval,
@@ -23,7 +30,7 @@ from puforest.metrics import (
 from puforest.model_selection import prior_sensitivity
 from puforest.prior import PriorEstimatedWarning, estimate_prior
 from puforest.report import _prior, _trees
-from puforest.report._rows import held_out_scores, labeled_rows
+from puforest.report._rows import held_out_scores, labeled_rows, out_of_bag_scores
 from puforest.report._subject import subject_of
 
 
@@ -340,3 +347,79 @@ def test_serious_caveats(written):
     sure = forest(prior=0.9, voting="soft", min_samples_leaf=20).fit(X, y)
     texts = [caveat["text"] for caveat in written(sure, X, y)["caveats"]]
     assert any(text.startswith("The prior contradicts the data.") for text in texts)
+
+
+@pytest.fixture(scope="module", params=SCENARIOS)
+def compared(request):
+    """A forest with candidates, and its training rows."""
+    X, y, _ = draw(700, request.param)
+    model = PUForestClassifier(0.4, scenario=request.param, n_estimators=20, random_state=0)
+    return model.fit(X, y), X, y
+
+
+def test_training_rows_are_scored_out_of_bag(compared, written):
+    model, X, y = compared
+    data = written(model, X, y)
+    assert data["rows"]["scored_by"] == "out-of-bag"
+    scores = model.oob_decision_function_ / 2 + model.threshold_
+    positive = (model.oob_decision_function_ > 0).astype(int)
+    shared = {"prior": model.prior_, "scenario": model.scenario}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PriorMismatchWarning)
+        expected = pu_classification_report(y, positive, scores, **shared)
+    for shown in data["quality"]:
+        assert_allclose(shown["value"], expected.metrics[shown["key"]].value, rtol=1e-5, atol=1e-9)
+    assert "out of bag" in data["caveats"][-1]["text"]
+    by_prior = data["sensitivity"]
+    assert_allclose(by_prior["positive_fraction"], by_prior["priors"], atol=0.02)
+    at = np.argmin(np.abs(np.array(by_prior["priors"]) - 0.4))
+    assert by_prior["flipped_fraction"][at] == 0
+    assert_allclose(by_prior["recall"][at], expected.metrics["pu_recall"].value, rtol=1e-5)
+
+
+def test_out_of_bag_scores_are_only_those_of_the_training_rows(compared):
+    model, X, y = compared
+    rng = np.random.default_rng(0)
+    weight = rng.integers(0, 3, size=len(y)).astype(float)
+    weighted = clone(model).set_params(candidates="fast").fit(X, y, sample_weight=weight)
+    order = rng.permutation(len(y))
+    for fitted, rows, w, expected in (
+        (model, slice(None), None, True),
+        (model, order, None, False),
+        (model, slice(1, None), None, False),
+        (weighted, slice(None), weight, True),
+        (weighted, slice(None), None, False),
+    ):
+        sample = pu_sample(y[rows], scenario=model.scenario, sample_weight=w)
+        found = out_of_bag_scores(subject_of(fitted), sample)
+        assert (found is not None) == expected
+    pipeline = make_pipeline("passthrough", StandardScaler(), model)
+    assert out_of_bag_scores(subject_of(pipeline), pu_sample(y)) is None
+
+
+def test_candidates_and_threshold(compared, written):
+    model, X, y = compared
+    data = written(model, X, y, held_out=True)
+    assert data["rows"]["threshold"] in data["thresholds"]["threshold"]
+    assert_allclose(data["rows"]["threshold"], model.threshold_, rtol=1e-5)
+    assert data["threshold"]["rule"] == "so that the fraction predicted positive is the class prior"
+    assert [c["n_trees"] for c in data["candidates"]] == [
+        row.n_trees for row in sorted(model.comparison_, key=lambda row: row.behind)
+    ]
+    assert data["model"]["calibrated"]
+    leaves = model._forest.tree(0)
+    shown = data["trees"]["trees"][0]
+    assert data["trees"]["values"] == "ratio"
+    assert_allclose(shown["value"][0], leaves.values("ratio")[0], rtol=1e-5)
+    positive = model.predict(X)
+    recall = next(m["value"] for m in data["quality"] if m["key"] == "pu_recall")
+    assert_allclose(recall, positive[y == 1].mean(), rtol=1e-5)
+
+
+def test_thresholds_of_other_forests(written):
+    X, y, _ = draw(300, "case-control")
+    model = forest(oob_score=True, threshold="f1").fit(X, y)
+    data = written(model, X, y, cv=2)
+    assert_allclose(data["rows"]["threshold"], model.threshold_, rtol=1e-5)
+    assert "candidates" not in data
+    assert data["rows"]["scored_by"] == "folds"

@@ -11,7 +11,9 @@ import pytest
 from messy_tables import ONE, messy_table
 from two_clouds import draw, forest
 
+from puforest import PUForestClassifier
 from puforest.metrics import pu_f1_score, pu_interval, pu_precision_score, pu_recall_score
+from puforest.recipes import RECIPES
 from puforest.report import write_report
 
 sync_api = pytest.importorskip("playwright.sync_api")
@@ -66,6 +68,9 @@ def files(tmp_path_factory, held_out):
     model, X, y = held_out
     names = [HOSTILE, "b", "c"]
     full = {"held_out": True, "n_simulations": 5, "n_jobs": 1, "random_state": 0}
+    training = draw(900, "case-control")[:2]
+    compared = PUForestClassifier(0.4, n_estimators=10, random_state=0).fit(*training)
+    oob = {"held_out": False, "n_simulations": 0}
     hard = forest("single-training-set", n_estimators=4, oob_score=False)
     (table, labeled), (new, y_new) = messy_table(), messy_table(600, seed=1)
     for rows in (table, new):
@@ -79,6 +84,7 @@ def files(tmp_path_factory, held_out):
             model, folder / "hostile.html", X, y, feature_names=names, title=HOSTILE, **full
         ),
         "alone": write_report(model, folder / "alone.html"),
+        "compared": write_report(compared, folder / "compared.html", *training, **full | oob),
         "table": write_report(of_table, folder / "table.html", new, y_new, **full),
         "folds": write_report(
             hard.fit(X_single, y_single),
@@ -125,7 +131,7 @@ def names_of_sections(page):
     return page.locator("nav a").all_inner_texts()
 
 
-@pytest.mark.parametrize("name", ["full", "hostile", "alone", "folds", "table"])
+@pytest.mark.parametrize("name", ["full", "hostile", "alone", "folds", "table", "compared"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_opens_without_errors(opened, name, width):
     page = opened(name, width=width)
@@ -155,6 +161,22 @@ def test_numbers_are_those_of_the_library(opened, held_out):
     assert f"{found.low:.3f} to {found.high:.3f}" in card.inner_text()
     row = page.locator("#metrics tr", has_text="F1")
     assert f"{pu_f1_score(y, model.predict(X), prior=0.4):.3f}" in row.inner_text()
+
+
+def test_candidates(opened):
+    page = opened("compared")
+    assert names_of_sections(page)[3] == "Candidates"
+    rows = page.locator("#compared tbody tr")
+    assert rows.count() == len(RECIPES)
+    assert "best" in rows.first.inner_text()
+    assert page.locator("#scores .mark").count() == 1
+    threshold = page.locator("#threshold-value").inner_text()
+    assert f"threshold: {threshold}" in page.locator("#scores .chart").inner_text()
+    page.locator("#open-tree").click()
+    page.locator("#open-tree").click()
+    leaves = page.locator("#tree .leaf .q").all_inner_texts()
+    assert leaves
+    assert all(re.fullmatch(r"leaf value [01]\.\d{3}", text) for text in leaves)
 
 
 def test_slider_moves_the_threshold(opened, held_out):

@@ -14,6 +14,7 @@ from puforest.report import _trees, _write, write_report
 from puforest.report._page import safe_json
 
 
+@pytest.mark.filterwarnings("ignore::puforest.prior.PriorEstimatedWarning")
 def test_examples_of_the_documentation_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[1] / "docs" / "report.md").read_text(encoding="utf-8")
@@ -22,8 +23,9 @@ def test_examples_of_the_documentation_run(tmp_path, monkeypatch):
         exec(code, names)
     data = data_of(tmp_path / "tumors.html")
     shown = data["prior"]["estimate"]
-    assert shown["low"] < names["estimate"].value < shown["high"]
-    assert data["rows"]["folds"] == 5
+    assert shown["low"] < 1 - names["benign"].mean() < shown["high"]
+    assert data["rows"]["scored_by"] == "out-of-bag"
+    assert data_of(tmp_path / "pipeline.html")["rows"]["folds"] == 5
     assert names["predicted"].mean() < 0.5
 
 

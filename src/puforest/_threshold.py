@@ -41,6 +41,29 @@ def checked_threshold(value: Any) -> Threshold:
     )
 
 
+def threshold_of(model: Any) -> float:
+    """Return the threshold of a fitted model on ``predict_proba``; calibrated ones have 0.5."""
+    return float(getattr(model, "threshold_", 0.5))
+
+
+def threshold_text(model: Any) -> str:
+    """Describe the threshold of a fitted model, and how it was set if it was not given."""
+    rule = rule_text(getattr(model, "threshold", 0.5))
+    return f"{threshold_of(model):.3g}{', ' if rule else ''}{rule}"
+
+
+def rule_text(threshold: Any) -> str:
+    """Describe how a threshold is set; empty for numbers."""
+    rule = checked_threshold(threshold)
+    if rule == "prior":
+        return "so that the fraction predicted positive is the class prior"
+    if rule == "f1":
+        return "where F1 is largest"
+    if isinstance(rule, tuple):
+        return f"where the cost is least if a missed positive costs {rule[1]:g} false ones"
+    return ""
+
+
 def is_rule(threshold: Threshold) -> bool:
     """Return True if the threshold depends on out-of-bag scores."""
     return not isinstance(threshold, float)

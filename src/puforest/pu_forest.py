@@ -297,9 +297,12 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
     @property
     def oob_decision_function_(self) -> NDArray[np.float64]:
         """Decision function of each training row, by the trees that were grown without it."""
+        return 2 * (self._oob_probability() - self.threshold_)
+
+    def _oob_probability(self) -> Array:
+        """Return the probability of each training row, by the trees that were grown without it."""
         found = self._out_of_bag("oob_decision_function_")
-        scores = (found.decision_function + 1) / 2
-        return 2 * (self._calibrated(scores) - self.threshold_)
+        return self._calibrated((found.decision_function + 1) / 2)
 
     @property
     def oob_risk_(self) -> float:

@@ -23,7 +23,7 @@ LONGEST_MESSAGE = 100_000
 BATCHES = (1, 7, 1000)
 DAMAGED = "is truncated or damaged"
 
-_FIT = "fit FILE --prior 0.5 --trees 2 --threads 1 --no-quality -o OUT/m.puf --force"
+_FIT = "fit FILE --model paper --prior 0.5 --trees 2 --threads 1 --no-quality -o OUT/m.puf --force"
 _PREDICT = "predict IN/m.puf FILE -o OUT/s.csv --force"
 COMMANDS = (f"{_FIT} --label {LABEL}", _PREDICT)
 COMMANDS_OWN_LABEL = (_FIT, _PREDICT)

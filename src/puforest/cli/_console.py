@@ -134,16 +134,18 @@ class Console:
         header: Sequence[str],
         rows: Sequence[Sequence[str]],
         footnote: str = "",
+        *,
+        is_result: bool = True,
     ) -> None:
-        """Print a table of results; columns with a header, except the first, hold numbers."""
-        if self.json:
+        """Print a table; columns with a header, except the first, hold numbers."""
+        if self.json or (self.quiet and not is_result):
             return
         table = self._table()
         for i, name in enumerate(header):
             table.add_column(name, justify="right" if i and name else "left", no_wrap=i > 0)
         for row in rows:
             table.add_row(*map(cell, row))
-        self._print(title, table, is_result=True, footnote=footnote)
+        self._print(title, table, is_result=is_result, footnote=footnote)
 
     def text(self, text: str) -> None:
         """Print lines of text as a result."""

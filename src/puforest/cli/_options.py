@@ -106,6 +106,29 @@ def between_0_and_1(fraction: float | None) -> float | None:
     return fraction
 
 
+def threshold_rule(text: str) -> Any:
+    """Read a threshold: a number, prior, f1, or cost:RATIO."""
+    from puforest._threshold import checked_threshold
+
+    rule, _, number = text.rpartition(":")
+    try:
+        value: Any = float(number)
+    except ValueError:
+        value = number
+    try:
+        return checked_threshold((rule, value) if rule else value)
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"{text} is neither a number between 0 and 1, nor prior, f1, or cost:RATIO, such as "
+            "cost:10"
+        ) from error
+
+
+def threshold_text(threshold: Any) -> str:
+    """Write a threshold as on the command line."""
+    return f"{threshold[0]}:{threshold[1]:g}" if isinstance(threshold, tuple) else str(threshold)
+
+
 ScenarioOption = Annotated[
     Scenario,
     typer.Option(
@@ -113,6 +136,17 @@ ScenarioOption = Annotated[
         metavar="NAME",
         help=". ".join(f"{name}: {text}" for name, text in DESCRIPTIONS.items()) + ".",
         rich_help_panel=TRAINING,
+    ),
+]
+Threshold = Annotated[
+    Any,
+    typer.Option(
+        "--threshold",
+        parser=threshold_rule,
+        metavar="VALUE",
+        help="Rows with a larger score are predicted positive: a number, or a rule. prior: the "
+        "fraction of positives is that of the class prior. f1: largest F1. cost:10: least cost if "
+        "a missed positive costs as much as 10 false positives. By default, that of the model.",
     ),
 ]
 Seed = Annotated[
@@ -282,6 +316,23 @@ def load_for(path: Path, threads: int | None) -> Any:
     """Load a fitted model that predicts with this number of threads."""
     model = load(path)
     return model.set_params(n_jobs=n_jobs(threads)) if "n_jobs" in model.get_params() else model
+
+
+def threshold_for(model: Any, given: Any) -> float:
+    """Return the threshold of a model, or the one given on the command line."""
+    from puforest._threshold import threshold_of
+
+    if given is None:
+        return threshold_of(model)
+    if isinstance(given, float):
+        return given
+    try:
+        return float(model.set_params(threshold=given).threshold_)
+    except ValueError as error:
+        raise ValueError(
+            f"--threshold {threshold_text(given)} is set from out-of-bag predictions, which this "
+            "model does not have: use a number, or fit a model with --model forest"
+        ) from error
 
 
 def schema_of(model: Any) -> FeatureSchema:

@@ -12,6 +12,7 @@ from puforest._cross_fitting import Split
 from puforest._encoded import EncodedTable
 from puforest._sample import pu_sample
 from puforest.cli._console import Console
+from puforest.cli._options import percent
 from puforest.metrics import ClassificationReport, PriorMismatchWarning, pu_classification_report
 from puforest.metrics._registry import METRICS
 from puforest.model_selection import PUStratifiedKFold
@@ -34,6 +35,7 @@ def quality(
     labeled: NDArray[np.int64],
     score: NDArray[np.float64],
     *,
+    threshold: float,
     prior: float,
     prior_interval: tuple[float, float] | None,
     scenario: str,
@@ -46,7 +48,7 @@ def quality(
         warnings.simplefilter("ignore", PriorMismatchWarning)
         return pu_classification_report(
             labeled,
-            (score > 0.5).astype(int),
+            (score > threshold).astype(int),
             score,
             prior=prior,
             prior_interval=prior_interval,
@@ -54,7 +56,9 @@ def quality(
         )
 
 
-def true_quality(truth: NDArray[np.int64], score: NDArray[np.float64]) -> dict[str, float]:
+def true_quality(
+    truth: NDArray[np.int64], score: NDArray[np.float64], threshold: float
+) -> dict[str, float]:
     """Compute the same metrics from the true classes.
 
     Data in which every positive is labeled is a census: PU metrics equal the supervised ones.
@@ -62,11 +66,25 @@ def true_quality(truth: NDArray[np.int64], score: NDArray[np.float64]) -> dict[s
     report = quality(
         truth,
         score,
+        threshold=threshold,
         prior=float(truth.mean()),
         prior_interval=None,
         scenario="single-training-set",
     )
     return {name: found.value for name, found in report.metrics.items()}
+
+
+def predicted_positive(
+    labeled: NDArray[np.int64], score: NDArray[np.float64], threshold: float
+) -> float:
+    """Return the fraction of the unlabeled rows that are predicted positive."""
+    return float(np.mean(score[labeled == 0] > threshold))
+
+
+def positive_text(labeled: NDArray[np.int64], score: NDArray[np.float64], threshold: float) -> str:
+    """Describe the fraction of the unlabeled rows that are predicted positive."""
+    fraction = predicted_positive(labeled, score, threshold)
+    return f"{percent(fraction)} of the unlabeled rows are predicted positive"
 
 
 def show_quality(

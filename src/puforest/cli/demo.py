@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from puforest import PUExtraTreesClassifier
+    from puforest import PUForestClassifier
     from puforest._named_table import NamedTable
-    from puforest.prior import PriorEstimate
 
 LABEL, TRUTH = "known_edible", "edible"
 KNOWN, NEW, MODEL, REPORT = "mushrooms.csv", "new-mushrooms.csv", "model.puf", "report.html"
@@ -46,15 +46,15 @@ def demo(
 ) -> dict[str, Any]:
     """Run a complete example on the mushroom data.
 
-    Estimates the class prior, trains a forest on 1000 mushrooms that are labeled as edible and 4176
-    that are unlabeled, evaluates it without labeled negatives next to the true quality, lists the
-    most important features, and writes a report and the data.
+    Trains a forest on 1000 mushrooms that are labeled as edible and 4176 that are unlabeled, which
+    estimates the class prior too, evaluates it without labeled negatives next to the true quality,
+    lists the most important features, and writes a report and the data.
     """
     from puforest._atomic_write import require_writable
+    from puforest._threshold import threshold_text
     from puforest.cli.tables._arrow import arrow
     from puforest.cli.tables._write import refuse_existing
     from puforest.inspection import importances
-    from puforest.prior import estimate_prior
 
     started = time.perf_counter()
     arrow()  # fail before the work if it is missing
@@ -75,22 +75,27 @@ def demo(
         },
         is_result=True,
     )
-    prior = estimate_prior(known.table.values, known.labeled, random_state=0)
+    forest, seconds = fitted(known)
+    prior = forest.prior_estimate_
+    kept = [row for row in forest.comparison_ if row.kept]
     console.facts(
-        "1. Estimate the class prior: what fraction of the unlabeled mushrooms is edible?",
+        "1. Train a forest",
+        {
+            "candidates": f"{len(forest.comparison_)} compared, {len(kept)} kept",
+            "trees": f"{forest._forest.n_trees:,} in {seconds:.1f} s",
+            "threshold": threshold_text(forest),
+        },
+        is_result=True,
+    )
+    console.facts(
+        "2. Check the class prior: what fraction of the unlabeled mushrooms is edible?",
         {"estimate": str(prior), "truth": f"{known.truth[known.labeled == 0].mean():.3f}"},
         is_result=True,
     )
-    forest, seconds = fitted(known, prior.value)
-    console.facts(
-        "2. Train a forest",
-        {"forest": f"{forest.n_estimators} trees in {seconds:.2f} s"},
-        is_result=True,
-    )
-    quality = evaluated(console, forest, new, prior)
+    quality = evaluated(console, forest, new)
     important = importances(forest).sorted(8)
     show_importances(console, important)
-    write_all(console, directory, known, new, forest, prior, force)
+    write_all(console, directory, known, new, forest, force)
     scored = shlex.join(["puforest", "predict", str(directory / MODEL), str(directory / NEW)])
     console.facts(
         "5. Next steps",
@@ -136,17 +141,20 @@ def pu_sample(X: NDArray[Any], y: NDArray[np.int64], names: list[str], n_labeled
     return Sample(NamedTable(X_pu, names), labeled, y[index])
 
 
-def fitted(known: Sample, prior: float) -> tuple[PUExtraTreesClassifier, float]:
+def fitted(known: Sample) -> tuple[PUForestClassifier, float]:
     """Train a forest; also return the seconds it took."""
-    from puforest import PUExtraTreesClassifier
+    from puforest import PUForestClassifier
+    from puforest.prior import PriorEstimatedWarning
 
     started = time.perf_counter()
-    forest = PUExtraTreesClassifier(prior, n_jobs=-1, random_state=0)
-    forest.fit(known.table, known.labeled)
+    forest = PUForestClassifier(n_jobs=-1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PriorEstimatedWarning)  # printed next
+        forest.fit(known.table, known.labeled)
     return forest, time.perf_counter() - started
 
 
-def evaluated(console: Console, forest: Any, new: Sample, prior: PriorEstimate) -> dict[str, Any]:
+def evaluated(console: Console, forest: PUForestClassifier, new: Sample) -> dict[str, Any]:
     """Estimate the quality without labeled negatives, next to the truth for unlabeled rows."""
     from puforest.cli import _quality
 
@@ -154,12 +162,13 @@ def evaluated(console: Console, forest: Any, new: Sample, prior: PriorEstimate) 
     report = _quality.quality(
         new.labeled,
         score,
-        prior=prior.value,
-        prior_interval=prior.interval,
+        threshold=forest.threshold_,
+        prior=forest.prior_,
+        prior_interval=forest.prior_interval_,
         scenario="case-control",
     )
     population = new.labeled == 0
-    truth = _quality.true_quality(new.truth[population], score[population])
+    truth = _quality.true_quality(new.truth[population], score[population], forest.threshold_)
     title = "3. Evaluate the forest on held-out rows, without labeled negatives"
     _quality.show_quality(console, title, report, truth)
     return {**_quality.as_json(report), "truth": truth}
@@ -177,8 +186,7 @@ def write_all(
     directory: Path,
     known: Sample,
     new: Sample,
-    forest: Any,
-    prior: PriorEstimate,
+    forest: PUForestClassifier,
     force: bool,
 ) -> None:
     """Write data, model and report."""
@@ -193,7 +201,6 @@ def write_all(
             new.table,
             new.labeled,
             held_out=True,
-            prior_estimate=prior,
             title="Which mushrooms are edible?",
             overwrite=force,
             n_jobs=-1,

@@ -22,6 +22,7 @@ def describe(
     Lists its training data, parameters and most important features. Loading a model file executes
     no code, so files from untrusted sources are safe to describe.
     """
+    from puforest._threshold import threshold_of
     from puforest._unwrap import fitted_trees
     from puforest.inspection import importances
 
@@ -44,6 +45,7 @@ def describe(
         "parameters": fitted.get_params(deep=False),
         "prior": fitted.prior_,
         "prior_interval": None if estimate is None else estimate.interval,
+        "threshold": threshold_of(fitted),
         "classes": fitted.classes_,
         "n_features": fitted.n_features_in_,
         "features": schema.names,

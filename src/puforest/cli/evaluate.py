@@ -46,15 +46,16 @@ def evaluate(
             "--scenario", help="Sampling scenario of these rows; that of the model by default."
         ),
     ] = None,
+    threshold: o.Threshold = None,
     threads: o.Threads = None,
     *,
     reading: o.Reading,
 ) -> dict[str, Any]:
     """Estimate the quality of a model on held-out rows.
 
-    Don't use the training rows: estimates on them are too optimistic, and puforest fit already
-    cross-validates the model. Precision, recall and the other metrics follow from the class prior
-    and the fractions of labeled rows and of all rows that are predicted positive.
+    Don't use the training rows: estimates on them are too optimistic, and puforest fit has already
+    printed held-out ones. Precision, recall and the other metrics follow from the class prior and
+    the fractions of labeled rows and of all rows that are predicted positive.
     """
     import numpy as np
 
@@ -68,6 +69,7 @@ def evaluate(
     from puforest.cli.tables._pu_table import label_column
 
     forest = o.load_for(model, threads)
+    limit = o.threshold_for(forest, threshold)
     source = reading.open(data, forest)
     name = label_column(source, label)
     others = [name] if truth is None else [name, truth]
@@ -95,6 +97,7 @@ def evaluate(
     report = _quality.quality(
         labeled,
         score,
+        threshold=limit,
         prior=forest.prior_ if prior is None else prior,
         prior_interval=estimate.interval if estimate is not None and prior is None else None,
         scenario=scenario or str(known_scenario(forest)),
@@ -105,7 +108,7 @@ def evaluate(
         population = (labeled == 0) | (report.scenario == "single-training-set")
         classes = true_classes(truth, table.column(truth).filter(arrow().array(population)))
         if len(np.unique(classes)) == 2:
-            known = _quality.true_quality(classes, score[population])
+            known = _quality.true_quality(classes, score[population], limit)
         else:
             console.warning(
                 f"--truth {truth}: all {len(classes):,} rows of the population are of class "
@@ -120,6 +123,7 @@ def evaluate(
             "labels": str(rule),
             "prior": f"{report.prior:.3g}",
             "scenario": report.scenario,
+            "threshold": f"{limit:.3g}; {_quality.positive_text(labeled, score, limit)}",
         },
     )
     _quality.show_quality(console, "Quality, estimated without labeled negatives", report, known)
@@ -131,6 +135,8 @@ def evaluate(
         "labeled": int(labeled.sum()),
         "prior": report.prior,
         "scenario": report.scenario,
+        "threshold": limit,
+        "predicted_positive": _quality.predicted_positive(labeled, score, limit),
         **rows.gaps.as_json(),
         **_quality.as_json(report),
         "truth": known,
@@ -147,10 +153,10 @@ def warn_of_training_rows(console: Console, forest: Any, report: ClassificationR
     if rows == (record.n_labeled, record.n_unlabeled):
         console.warning(
             "these look like the training rows: the numbers of labeled and unlabeled rows match. "
-            "Estimates on training rows are too optimistic; puforest fit cross-validates instead"
+            "Estimates on training rows are too optimistic; puforest fit prints held-out ones"
         )
     elif _quality.clear_notes(report):
         console.warning(
             "check that these are not the training rows: estimates on them are too optimistic; "
-            "puforest fit cross-validates instead"
+            "puforest fit prints held-out ones"
         )

@@ -6,35 +6,28 @@ import shlex
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from puforest.cli import _options as o
 from puforest.cli._app import command
 from puforest.cli._console import Console
+from puforest.cli._models import ModelOptions
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from puforest._comparison import Compared
+    from puforest._cross_fitting import Split
     from puforest._encoded import EncodedTable
     from puforest.cli.tables._features import Features
     from puforest.cli.tables._pu_table import PUTable
 
-# The losses of `puforest.risk`, which imports NumPy.
-Loss = Literal[
-    "quadratic",
-    "logistic",
-    "savage",
-    "sigmoid",
-    "zero-one",
-    "ramp",
-    "hinge",
-    "double-hinge",
-    "exponential",
-]
+N_FOLDS = 5
 
 DIRECTIONS = {"+1": 1, "1": 1, "increasing": 1, "-1": -1, "decreasing": -1}
 
@@ -43,6 +36,7 @@ DIRECTIONS = {"+1": 1, "1": 1, "increasing": 1, "-1": -1, "decreasing": -1}
     "puforest fit payments.csv --label known_fraud -o model.puf",
     "puforest fit payments.csv --label known_fraud --prior 0.03 --drop id -o model.puf",
     "puforest fit payments.csv --label known_fraud --scenario single-training-set -o model.puf",
+    "puforest fit payments.csv --label known_fraud --threshold cost:10 -o model.puf",
     "puforest fit payments.csv --label known_fraud --categorical shop --missing -1 -o model.puf",
 )
 def fit(
@@ -63,55 +57,6 @@ def fit(
         ),
     ] = None,
     scenario: o.ScenarioOption = "case-control",
-    model: Annotated[
-        Literal["extra-trees", "random-forest"],
-        typer.Option(
-            "--model",
-            metavar="NAME",
-            help="Type of forest: extra-trees or random-forest.",
-            rich_help_panel=o.TRAINING,
-        ),
-    ] = "extra-trees",
-    trees: Annotated[
-        int, typer.Option("--trees", min=1, help="Number of trees.", rich_help_panel=o.TRAINING)
-    ] = 100,
-    risk: Annotated[
-        Literal["nnpu", "upu"],
-        typer.Option("--risk", help="Risk estimator to minimize.", rich_help_panel=o.TRAINING),
-    ] = "nnpu",
-    loss: Annotated[
-        Loss,
-        typer.Option(
-            "--loss",
-            metavar="NAME",
-            help=f"Loss function of the risk: {', '.join(get_args(Loss))}.",
-            rich_help_panel=o.TRAINING,
-        ),
-    ] = "quadratic",
-    voting: Annotated[
-        Literal["hard", "soft"],
-        typer.Option(
-            "--voting",
-            help="hard: the score is the fraction of trees that vote positive. soft: it is the "
-            "mean leaf value; use it with --min-samples-leaf.",
-            rich_help_panel=o.TRAINING,
-        ),
-    ] = "hard",
-    max_depth: Annotated[
-        int | None,
-        typer.Option(
-            "--max-depth", min=1, help="Maximum depth of a tree.", rich_help_panel=o.TRAINING
-        ),
-    ] = None,
-    min_samples_leaf: Annotated[
-        int,
-        typer.Option(
-            "--min-samples-leaf",
-            min=1,
-            help="Minimum number of rows in a leaf.",
-            rich_help_panel=o.TRAINING,
-        ),
-    ] = 1,
     monotonic: Annotated[
         list[str] | None,
         typer.Option(
@@ -122,20 +67,11 @@ def fit(
             rich_help_panel=o.TRAINING,
         ),
     ] = None,
-    folds: Annotated[
-        int,
-        typer.Option(
-            "--folds",
-            min=2,
-            help="Number of cross-validation folds to estimate the quality.",
-            rich_help_panel=o.TRAINING,
-        ),
-    ] = 5,
     no_quality: Annotated[
         bool,
         typer.Option(
             "--no-quality",
-            help="Skip the quality estimate, which fits one more forest per fold.",
+            help="Skip the quality estimate.",
             rich_help_panel=o.TRAINING,
         ),
     ] = False,
@@ -143,21 +79,25 @@ def fit(
     threads: o.Threads = None,
     force: o.Force = False,
     *,
+    options: ModelOptions,
     reading: o.Reading,
 ) -> dict[str, Any]:
     """Train a forest on labeled and unlabeled rows.
 
     Prints a summary of the data, estimates the class prior unless it is given, trains the forest,
-    writes it to a file, and estimates its quality by cross-validation, without labeled negatives.
+    writes it to a file, and estimates its quality without labeled negatives: from out-of-bag
+    predictions (--model forest) or by cross-validation.
 
     Text columns are read as categories. Empty cells, ?, NA and similar words are missing values.
     Columns that are not used, such as identifiers, are listed with the reason.
     """
-    import puforest
+    from puforest._threshold import threshold_text
+    from puforest.cli import _quality
     from puforest.cli._summary import print_summary, summary_json
     from puforest.cli.tables._write import refuse_existing
 
     started = time.perf_counter()
+    options.refuse_options_of_others()
     refuse_existing(output, force=force)
     directions = monotonic_directions(monotonic or ())
     source = reading.open(data)
@@ -166,42 +106,52 @@ def fit(
     refuse_unordered(table.features, directions)
     console.detail(f"read in {time.perf_counter() - started:.2f} s")
     print_summary(console, source, table, scenario)
-    models = {
-        "extra-trees": puforest.PUExtraTreesClassifier,
-        "random-forest": puforest.PURandomForestClassifier,
-    }
-    forest = models[model](
-        prior,
+    forest = options.estimator(
+        table.n_labeled,
+        len(table.labeled) - table.n_labeled,
+        prior=prior,
         scenario=scenario,
-        risk=risk,
-        loss=loss,
-        voting=voting,
-        n_estimators=trees,
-        max_depth=max_depth,
-        min_samples_leaf=min_samples_leaf,
         monotonic_cst=directions or None,
         n_jobs=o.n_jobs(threads),
         random_state=seed,
     )
     X, splits = None, []
-    if not no_quality:
-        from puforest.cli import _quality
-
+    if options.is_cross_validated and not no_quality:
         X = table.encoded()
-        splits = _quality.folds(X, table.labeled, folds, seed)  # fails before the training
+        splits = _quality.folds(X, table.labeled, options.folds or N_FOLDS, seed)  # may fail
     train(console, forest, table)
     reading.remember(forest)
+    candidates = getattr(forest, "comparison_", ())
+    show_candidates(console, candidates)
     known = prior_facts(forest)
-    console.facts("Forest", {"prior": known["text"], "trees": describe_trees(forest)})
+    facts = {"prior": known["text"], "trees": describe_trees(forest)}
+    facts["threshold"] = threshold_text(forest)
+    score = None if options.is_cross_validated else forest._oob_probability()
+    if score is not None:
+        facts["predictions"] = _quality.positive_text(table.labeled, score, forest.threshold_)
+    console.facts("Forest", facts)
     # Saved before the quality is estimated, so that an interruption does not lose the model.
     refuse_existing(output, force=force)
     forest.save(output)
     console.info(f"Model written to {output}")
     console.info(f"Next: puforest predict {shlex.quote(str(output))} NEW.csv -o SCORED.csv")
-    result = {"model": str(output), **summary_json(source, table, scenario)}
-    result |= {"prior": known["value"], "prior_interval": known["interval"], "quality": None}
+    how = "out of bag"
     if X is not None:
-        result["quality"] = estimate_quality(console, forest, X, table.labeled, splits)
+        score, how = (
+            cross_validated(console, forest, X, table.labeled, splits),
+            f"{len(splits)} folds",
+        )
+        console.info(_quality.positive_text(table.labeled, score, forest.threshold_))
+    result = {"model": str(output), **summary_json(source, table, scenario)}
+    result |= {"prior": known["value"], "prior_interval": known["interval"]}
+    result |= {"threshold": forest.threshold_, "predicted_positive": None, "quality": None}
+    result["candidates"] = [asdict(row) | {"recipe": str(row.recipe)} for row in candidates]
+    if score is not None:
+        result["predicted_positive"] = _quality.predicted_positive(
+            table.labeled, score, forest.threshold_
+        )
+        if not no_quality:
+            result["quality"] = estimate_quality(console, forest, table.labeled, score, how)
     console.detail(f"finished in {time.perf_counter() - started:.2f} s")
     return result
 
@@ -261,38 +211,57 @@ def prior_facts(forest: Any) -> dict[str, Any]:
 
 def describe_trees(forest: Any) -> str:
     """Describe the number and size of the trees."""
-    leaves = [tree.get_n_leaves() for tree in forest.estimators_]
-    return f"{len(leaves):,} with {sum(leaves) / len(leaves):,.0f} leaves on average"
+    n_trees, n_leaves = forest._forest.n_trees, forest.get_n_leaves()
+    return f"{n_trees:,} with {n_leaves / n_trees:,.0f} leaves on average"
 
 
-def estimate_quality(
-    console: Console, forest: Any, X: EncodedTable, labeled: NDArray[np.int64], splits: Any
-) -> dict[str, Any]:
-    """Estimate PU metrics by cross-validation with forests of the same parameters."""
+def show_candidates(console: Console, candidates: Sequence[Compared]) -> None:
+    """Print the candidates, if several were compared."""
+    if len(candidates) > 1:
+        for line in ("Candidates, compared out of bag", *str(candidates).splitlines(), ""):
+            console.info(line)
+
+
+def cross_validated(
+    console: Console, forest: Any, X: EncodedTable, labeled: NDArray[np.int64], splits: list[Split]
+) -> NDArray[np.float64]:
+    """Score each row with a forest of the same parameters that was fitted without its fold."""
     from sklearn.base import clone
 
     from puforest._cross_fitting import cross_fitted_scores
-    from puforest.cli import _quality
 
-    known = prior_facts(forest)
-    like = clone(forest).set_params(prior=forest.prior_)
+    # Scores do not depend on the threshold.
+    like = clone(forest).set_params(prior=forest.prior_, threshold=0.5, oob_score=False)
     if forest.monotonic_cst:  # by name, but the columns of an encoded table have none
         signs = [forest.monotonic_cst.get(name, 0) for name in forest.feature_names_in_]
         like.set_params(monotonic_cst=signs)
     with console.progress(f"Estimating the quality, {len(splits)} folds") as done:
-        score = cross_fitted_scores(
+        return cross_fitted_scores(
             lambda train: clone(like).fit(X[train], labeled[train]),
             X,
             splits,
             lambda n_done: done(n_done / len(splits)),
         )
+
+
+def estimate_quality(
+    console: Console,
+    forest: Any,
+    labeled: NDArray[np.int64],
+    score: NDArray[np.float64],
+    how: str,
+) -> dict[str, Any]:
+    """Estimate PU metrics from held-out scores of the training rows."""
+    from puforest.cli import _quality
+
+    known = prior_facts(forest)
     report = _quality.quality(
         labeled,
         score,
+        threshold=forest.threshold_,
         prior=known["value"],
         prior_interval=known["interval"],
         scenario=forest.scenario,
     )
-    title = f"Quality, estimated without labeled negatives ({len(splits)} folds)"
-    _quality.show_quality(console, title, report)
+    _quality.show_quality(console, f"Quality, estimated without labeled negatives ({how})", report)
     return _quality.as_json(report)

@@ -24,6 +24,7 @@ STANDARD_OUTPUT = Path("-")
     "puforest predict model.puf new.csv -o scored.parquet",
     "puforest predict model.puf new.csv --keep id -o scored.csv",
     "puforest predict model.puf new.csv --keep id -o -",
+    "puforest predict model.puf new.csv --threshold cost:10 -o scored.csv",
 )
 def predict(
     console: Console,
@@ -55,6 +56,7 @@ def predict(
             "--keep-all", help="Copy all columns to the output.", rich_help_panel=o.COLUMNS
         ),
     ] = False,
+    threshold: o.Threshold = None,
     batch_rows: Annotated[
         int | None,
         typer.Option(
@@ -74,8 +76,8 @@ def predict(
     Files are read in batches, so they may be larger than memory. Columns are matched by name, in
     any order. Missing values, and categories that the model does not know, are counted.
 
-    The output has the columns score, from 0 to 1, and predicted, 1 if the score is above 0.5. It is
-    written atomically: an interrupted run leaves no incomplete file.
+    The output has the columns score, from 0 to 1, and predicted, 1 if the score is above the
+    threshold of the model. It is written atomically: an interrupted run leaves no incomplete file.
     """
     import numpy as np
 
@@ -98,6 +100,7 @@ def predict(
     if not printed:
         refuse_existing(output, force=force)
     forest = o.load_for(model, threads)
+    limit = o.threshold_for(forest, threshold)
     source = reading.open(data, forest)
     if keep_all and len(source.names) > MOST_FEATURES:
         raise ValueError(
@@ -126,7 +129,7 @@ def predict(
         types = output_schema(forest, source, rows.numbers, kept)
         with open_writer(part, extension, types) as writer:
             for scored in scored_batches(forest, rows, kept, batch_rows):
-                is_positive = scored.score > 0.5
+                is_positive = scored.score > limit
                 predictions = [scored.score, forest.classes_[is_positive.astype(np.intp)]]
                 arrays = [*scored.others.columns, *map(arrow().array, predictions)]
                 writer.write_batch(arrow().record_batch(arrays, schema=types))
@@ -138,10 +141,12 @@ def predict(
     fraction = f" ({o.percent(positive / n_rows)})" if n_rows else ""
     where = "" if printed else f" to {output}"
     scored_rows = f"{o.plural(n_rows, 'row')} scored{where}"
-    console.info(f"{scored_rows}; {positive:,}{fraction} predicted positive")
+    above = f"predicted positive, with a score above {limit:.3g}"
+    console.info(f"{scored_rows}; {positive:,}{fraction} {above}")
     return {
         "output": str(output),
         "rows": n_rows,
+        "threshold": limit,
         "predicted_positive": positive,
         "extra_columns": columns.extra,
         "n_extra_columns": columns.n_extra,

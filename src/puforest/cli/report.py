@@ -35,12 +35,14 @@ def report(
         typer.Option(
             "--held-out",
             help="The model was not trained on these rows. Without this option, they are scored "
-            "by cross-validation.",
+            "out of bag (--model forest) or by cross-validation.",
         ),
     ] = False,
     folds: Annotated[
         int | None,
-        typer.Option("--folds", min=2, help="Number of cross-validation folds; by default, 5."),
+        typer.Option(
+            "--folds", min=2, help="Number of folds if rows are cross-validated; by default, 5."
+        ),
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
     seed: o.Seed = 0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,7 +137,17 @@ def prior_sensitivity(
     if trees._record.calibrator is None:  # otherwise the calibration depends on the prior
         _warn_if_pure(trees)
     rows = found.rows(X)
-    decisions = np.stack([trees.with_prior(p).decision_function(rows) for p in grid.tolist()])
+    return sensitivity_of(trees, lambda model: model.decision_function(rows), grid, sample)
+
+
+def sensitivity_of(
+    trees: PUClassifier,
+    decide: Callable[[PUClassifier], Array],
+    grid: Array,
+    sample: PUSample | None,
+) -> PriorSensitivity:
+    """Evaluate the decisions of a forest for each prior in the grid."""
+    decisions = np.stack([decide(trees.with_prior(p)) for p in grid.tolist()])
     positive = decisions > 0
     if sample is None:
         population = np.full(positive.shape[1], 1 / positive.shape[1])
@@ -147,7 +158,7 @@ def prior_sensitivity(
         sample.class_prior(grid[0])
         population = sample.population
         metrics = _metrics(grid, positive @ sample.positive, positive @ population)
-    fitted = trees.decision_function(rows) > 0
+    fitted = decide(trees) > 0
     return PriorSensitivity(
         prior=trees.prior_,
         priors=grid,

@@ -32,7 +32,7 @@ def caveats(
     source: str,
     quality: ClassificationReport | None,
     mismatch: PriorMismatchWarning | None,
-    held_out: bool,
+    scored_by: str | None,
     sensitivity: dict[str, Any] | None,
     scar: ScarTest | None,
 ) -> list[dict[str, str]]:
@@ -44,7 +44,7 @@ def caveats(
         *_of_sensitivity(sensitivity, estimate),
         (NOTE, NO_NEGATIVE),
         *_of_source(source, estimate),
-        *_of_folds(quality, held_out),
+        *_of_folds(scored_by),
     ]
     found.sort(key=lambda caveat: caveat[0] != SERIOUS)
     return [{"level": level, "text": text} for level, text in found]
@@ -127,10 +127,17 @@ def _of_source(source: str, estimate: PriorEstimate | None) -> Iterator[tuple[st
         )
 
 
-def _of_folds(quality: ClassificationReport | None, held_out: bool) -> Iterator[tuple[str, str]]:
-    if quality is not None and not held_out:
+def _of_folds(scored_by: str | None) -> Iterator[tuple[str, str]]:
+    if scored_by == "folds":
         yield (
             NOTE,
             "The rows were scored by cross-fitting, with models of the same kind fitted to a part "
             "of the data. The model itself was fitted to more rows and may be slightly better.",
+        )
+    elif scored_by == "out-of-bag":
+        yield (
+            NOTE,
+            "The rows were scored out of bag, each by a fifth of the trees, which were grown "
+            "without it. The model itself has more trees and may be slightly better. On the other "
+            "hand, its threshold and calibration were set with the same scores.",
         )

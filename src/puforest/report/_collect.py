@@ -97,12 +97,15 @@ def collect(
     data: dict[str, Any] = {
         "model": of_model.model_part(subject),
         "prior": prior_part(prior.value, prior.estimate, prior.source),
+        "threshold": of_model.threshold_part(subject),
         "importances": of_model.importance_part(subject.forest, names),
         "columns": column_part(subject, names, X, missing, unknown),
         "trees": tree_part(subject.forest, names, missing),
         "parameters": of_model.parameter_part(subject),
         "versions": of_model.version_part(),
     }
+    if subject.forest._record.comparison is not None:
+        data["candidates"] = of_model.candidate_part(subject.forest._record.comparison)
     if X is not None:
         weight = None if rows is None else rows.sample.population
         data["dependence"] = of_model.dependence_part(subject, X, names, weight, rng)
@@ -110,13 +113,17 @@ def collect(
     if rows is not None and held_out is not None:
         interval = prior.interval_for(rows)
         with _warnings_as_notes():  # the report contains them
-            quality = of_quality.classification(rows, held_out.scores, prior.value, interval)
-        data["rows"] = _row_part(rows, held_out)
+            quality = of_quality.classification(
+                rows, held_out.scores, subject.threshold, prior.value, interval
+            )
+        data["rows"] = _row_part(subject, rows, held_out)
         data["quality"] = of_quality.metric_table(quality)
         data["quality_notes"] = quality.notes
         shared = (rows, held_out.scores, prior.value)
         mismatch = of_quality.clear_mismatch(*shared)
-        data["thresholds"] = of_quality.threshold_table(*shared, interval)
+        data["thresholds"] = of_quality.threshold_table(
+            rows, held_out.scores, subject.threshold, prior.value, interval
+        )
         data["histogram"] = of_quality.score_histogram(*shared)
         data["reliability"] = of_quality.reliability(*shared, interval)
         if not subject.calibrated:  # a calibration map is for one prior
@@ -134,7 +141,7 @@ def collect(
         source=prior.source,
         quality=quality,
         mismatch=mismatch,
-        held_out=held_out is not None and held_out.by_model,
+        scored_by=None if held_out is None else held_out.source,
         sensitivity=data.get("sensitivity"),
         scar=scar,
     )
@@ -147,7 +154,7 @@ def _smaller_group(rows: LabeledRows) -> int:
     return int(min(np.count_nonzero(labeled), np.count_nonzero(~labeled)))
 
 
-def _row_part(rows: LabeledRows, held_out: HeldOutScores) -> dict[str, Any]:
+def _row_part(subject: Subject, rows: LabeledRows, held_out: HeldOutScores) -> dict[str, Any]:
     labeled = rows.sample.labeled
     return {
         "n": len(labeled),
@@ -155,9 +162,9 @@ def _row_part(rows: LabeledRows, held_out: HeldOutScores) -> dict[str, Any]:
         "unlabeled": int(np.count_nonzero(~labeled)),
         "weighted": rows.weight is not None,
         "propensity": rows.propensity is not None,
-        "held_out": held_out.by_model,
+        "scored_by": held_out.source,
         "folds": len(held_out.parts),
-        "threshold": of_quality.THRESHOLD,
+        "threshold": subject.threshold,
         "confidence": CONFIDENCE,
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import platform
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from numpy.typing import NDArray
 
 import puforest
 from puforest._base import PUClassifier
+from puforest._comparison import Comparison
 from puforest._encoded import EncodedTable
 from puforest._fit_record import RecordedFitMixin
+from puforest._threshold import rule_text
 from puforest._unwrap import fit_record
 from puforest.inspection import PartialDependence, importances, partial_dependence
 from puforest.inspection._grid import DAY, is_missing, shown_value
@@ -25,7 +28,8 @@ Array = NDArray[np.float64]
 
 N_IMPORTANCES = 20
 N_DEPENDENCES = 6
-MAX_ROWS = 500  # averaged over at each value of a feature
+MAX_ROWS, MIN_ROWS = 500, 100  # averaged over at each value of a feature
+MAX_PATHS = 100_000  # rows times trees, to save time; forests with many trees get fewer rows
 GRID = 30
 MAX_CATEGORIES = 12  # bars of a categorical feature
 MAX_PARAMETER = 1000  # characters of the value of a parameter, such as a vocabulary
@@ -55,14 +59,17 @@ def dependence_part(
 ) -> dict[str, Any]:
     """Partial dependence on the most important features, over a sample of the population."""
     rows = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
-    if len(rows) > MAX_ROWS:
-        rows = np.sort(rng.choice(rows, MAX_ROWS, replace=False))
+    most = min(MAX_ROWS, max(MIN_ROWS, MAX_PATHS // subject.forest._forest.n_trees))
+    if len(rows) > most:
+        rows = np.sort(rng.choice(rows, most, replace=False))
     X, weights = X[rows], None if weight is None else weight[rows]
     schema = subject.forest._record.schema
     curves = []
     for i in most_important(subject.forest, N_DEPENDENCES):
-        most = MAX_CATEGORIES if schema.kind(i) == "category" else GRID
-        found = partial_dependence(subject.model, X, i, sample_weight=weights, grid_resolution=most)
+        points = MAX_CATEGORIES if schema.kind(i) == "category" else GRID
+        found = partial_dependence(
+            subject.model, X, i, sample_weight=weights, grid_resolution=points
+        )
         curves.append({"name": names[i]} | _curve(found))
     return {"curves": curves, "n_rows": len(rows), "max_categories": MAX_CATEGORIES}
 
@@ -78,6 +85,24 @@ def _curve(found: PartialDependence) -> dict[str, Any]:
     if kind in ("datetime", "duration"):
         known = known.astype(np.int64) / DAY
     return curve | {"x": known}
+
+
+def threshold_part(subject: Subject) -> dict[str, Any]:
+    """Threshold of `predict`, and how it was set."""
+    fraction = None if subject.calibrated else subject.forest._fraction_above(subject.threshold)
+    return {
+        "value": subject.threshold,
+        "rule": rule_text(getattr(subject.model, "threshold", subject.threshold)),
+        "flagged": fraction,
+    }
+
+
+def candidate_part(comparison: Comparison) -> list[dict[str, Any]]:
+    """Candidates of a `PUForestClassifier`, the best first."""
+    return [
+        asdict(row) | {"recipe": str(row.recipe)}
+        for row in sorted(comparison, key=lambda row: row.behind)
+    ]
 
 
 # Parameters
@@ -148,9 +173,10 @@ def model_part(subject: Subject) -> dict[str, Any]:
         "risk": model._record.risk,
         "loss": model._record.loss,
         "hard_votes": model.voting == "hard" and not subject.calibrated,
+        "calibrated": subject.calibrated or model._record.calibrator is not None,
     }
     if hasattr(model, "oob_risk_"):
-        part["oob_risk"] = model.oob_risk_
+        part["oob_risk"] = np.maximum(0, model.oob_risk_)
     return part
 
 

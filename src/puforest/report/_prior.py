@@ -12,7 +12,8 @@ from scipy.special import expit, logit
 from puforest._rows import take_rows
 from puforest._sample import pu_sample
 from puforest._unwrap import fitted_trees
-from puforest.model_selection import prior_sensitivity
+from puforest.model_selection import PriorSensitivity, prior_sensitivity
+from puforest.model_selection._sensitivity import sensitivity_of
 from puforest.prior import PriorEstimate
 from puforest.prior._evidence import Curve, evidence_curves
 from puforest.report._rows import HeldOutScores, LabeledRows
@@ -100,8 +101,7 @@ def sensitivity_part(
     found = []
     for model, test in held_out.parts:
         kept, weights = _subsample(rows, test, MAX_ROWS // len(held_out.parts), rng)
-        X = take_rows(held_out.table, kept)
-        found.append(prior_sensitivity(model, X, rows.y[kept], priors=priors, **weights))
+        found.append(_sensitivity(held_out, model, rows.y[kept], kept, priors, weights))
 
     def mean(name: str) -> Array:
         by_part: list[Array] = [getattr(part, name) for part in found]
@@ -109,6 +109,22 @@ def sensitivity_part(
 
     names = ("positive_fraction", "flipped_fraction", "precision", "recall", "f1", "error")
     return {"prior": prior, "priors": priors} | {name: mean(name) for name in names}
+
+
+def _sensitivity(
+    held_out: HeldOutScores,
+    model: Any,
+    y: NDArray[np.intp],
+    kept: NDArray[np.intp],
+    priors: Array,
+    weights: dict[str, Any],
+) -> PriorSensitivity:
+    """Compute the sensitivity of a model on some rows, whose labels are `y`."""
+    if held_out.source != "out-of-bag":
+        X = take_rows(held_out.table, kept)
+        return prior_sensitivity(model, X, y, priors=priors, **weights)
+    sample = pu_sample(y, scenario=model.scenario, **weights)
+    return sensitivity_of(model, lambda m: m.oob_decision_function_[kept], priors, sample)
 
 
 def _subsample(

@@ -21,19 +21,22 @@ from puforest.report._rows import LabeledRows
 
 Array = NDArray[np.float64]
 
-THRESHOLD = 0.5  # of `predict`
 N_BINS = 40
 N_STEPS = 100
 FINE_ROWS = 50_000  # data with more rows gets half as many thresholds, to save time
 
 
 def classification(
-    rows: LabeledRows, scores: Array, prior: float, interval: tuple[float, float] | None
+    rows: LabeledRows,
+    scores: Array,
+    threshold: float,
+    prior: float,
+    interval: tuple[float, float] | None,
 ) -> ClassificationReport:
     """Compute all metrics at the threshold of the model."""
     return pu_classification_report(
         rows.y,
-        (scores > THRESHOLD).astype(np.intp),
+        (scores > threshold).astype(np.intp),
         scores,
         prior=prior,
         prior_interval=interval,
@@ -69,15 +72,19 @@ def _settings(interval: tuple[float, float] | None) -> IntervalSettings:
 
 
 def threshold_table(
-    rows: LabeledRows, scores: Array, prior: float, interval: tuple[float, float] | None
+    rows: LabeledRows,
+    scores: Array,
+    threshold: float,
+    prior: float,
+    interval: tuple[float, float] | None,
 ) -> dict[str, Any]:
-    """Compute metrics on a grid of thresholds.
+    """Compute metrics on a grid of thresholds, with that of the model among them.
 
     Errors are fractions of the population: false alarms are (1 - π) times the false positive rate,
     missed positives π times one minus the recall.
     """
     settings = _settings(interval)
-    grid = _grid(rows, scores)
+    grid = np.unique(np.append(_grid(rows, scores), threshold))
     table: dict[str, list[Any]] = {"threshold": grid.tolist()}
 
     def add(name: str, value: Any) -> None:

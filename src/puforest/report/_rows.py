@@ -19,6 +19,9 @@ from puforest.report._subject import Subject
 
 Array = NDArray[np.float64]
 
+# Scores and fractions of rows that differ by less than this are equal.
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class LabeledRows:
@@ -77,24 +80,25 @@ def labeled_rows(
 
 @dataclass(frozen=True)
 class HeldOutScores:
-    """Scores of rows from models that were not fitted to them.
+    """Scores of rows from models or trees that were not fitted to them.
 
     Attributes
     ----------
     scores : ndarray
-        Scores between 0 and 1; positive above 0.5.
+        Scores between 0 and 1.
     parts : list of tuple
         Each model, and the indices of the rows it scored.
     table : table
         Rows that these models take: encoded ones for the model itself, else those given.
-    by_model : bool
-        Whether the model itself scored all rows, because they are new to it.
+    source : {"model", "out-of-bag", "folds"}
+        Origin of the scores: the model itself, because the rows are new to it; its trees that were
+        grown without the row; or models fitted to the other folds.
     """
 
     scores: Array
     parts: list[tuple[Any, Indices]]
     table: Any
-    by_model: bool
+    source: str
 
 
 def held_out_scores(
@@ -106,15 +110,19 @@ def held_out_scores(
     n_jobs: int | None,
     rng: np.random.RandomState,
 ) -> HeldOutScores:
-    """Score rows with the model if they are new to it, otherwise by cross-fitting.
+    """Score rows with the model if they are new to it, otherwise out of bag or by cross-fitting.
 
-    Models of the same kind are fitted to all folds but one, with the prior of the model. Duplicate
-    rows share a fold, so that no model scores a duplicate of a training row.
+    For cross-fitting, models of the same kind are fitted to all folds but one, with the prior of
+    the model. Duplicate rows share a fold, so that no model scores a duplicate of a training row.
     """
     if held_out:
         scores = np.asarray(subject.model.predict_proba(rows.X)[:, 1])
         parts = [(subject.model, np.arange(len(rows.X)))]
-        return HeldOutScores(scores, parts, rows.X, by_model=True)
+        return HeldOutScores(scores, parts, rows.X, "model")
+    out_of_bag = out_of_bag_scores(subject, rows.sample)
+    if out_of_bag is not None:
+        parts = [(subject.model, np.arange(len(rows.X)))]
+        return HeldOutScores(out_of_bag, parts, rows.X, "out-of-bag")
     splitter = PUStratifiedKFold(cv, random_state=rng, group_duplicates=True)
     splits = list(splitter.split(rows.X, rows.y))
     models = []
@@ -127,4 +135,31 @@ def held_out_scores(
 
     scores = cross_fitted_scores(fit, rows.source, splits)
     parts = [(model, test) for model, (_, test) in zip(models, splits, strict=True)]
-    return HeldOutScores(scores, parts, rows.source, by_model=False)
+    return HeldOutScores(scores, parts, rows.source, "folds")
+
+
+def out_of_bag_scores(subject: Subject, sample: PUSample) -> Array | None:
+    """Return the out-of-bag scores of a `PUForestClassifier` if these are the rows of its fit.
+
+    They are if the scores have the same distribution in both groups of rows as in the fit. Those of
+    other forests are not used: duplicates distort them. Nor are those of pipelines, whose
+    transformers have seen all rows.
+    """
+    forest, record = subject.forest, subject.forest._record
+    curve, evaluated = record.curve, record.out_of_bag
+    wrapped = subject.calibrated or subject.parts.transformers
+    if wrapped or record.comparison is None or curve is None or evaluated is None:
+        return None
+    scores = np.nan_to_num((evaluated.decision_function + 1) / 2)  # nan: rows of weight zero
+    if len(scores) != len(sample):
+        return None
+    edges = np.append(-1.0, curve.score + ROUNDING)
+    last = np.append(np.diff(curve.score) > 2 * ROUNDING, True)  # of scores that are nearly equal
+    for weight, expected in (
+        (sample.positive, curve.positive),
+        (sample.population, curve.population),
+    ):
+        found = np.histogram(scores, edges, weights=weight)[0]
+        if np.abs(np.cumsum(found - expected)[last]).max() > ROUNDING:
+            return None
+    return forest._calibrated(scores)

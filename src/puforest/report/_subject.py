@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from puforest._base import PUClassifier
 from puforest._fit_record import RecordedFitMixin
+from puforest._threshold import threshold_of
 from puforest._unwrap import Unwrapped, known_scenario, parameter_layers, require_unwrapped
 
 
@@ -46,6 +47,11 @@ class Subject:
         return self.parts.is_calibrated
 
     @property
+    def threshold(self) -> float:
+        """Threshold of `predict` on the score."""
+        return threshold_of(self.model)
+
+    @property
     def prior(self) -> float:
         return float(self.model.prior_)
 
@@ -72,6 +78,7 @@ class Subject:
             "random_state": rng.randint(np.iinfo(np.int32).max),
             "warm_start": False,
             "verbose": 0,
+            "threshold": threshold_of(self.forest),
         }
         if n_jobs is not None:
             wanted["n_jobs"] = n_jobs

@@ -23,19 +23,20 @@ def tree_part(model: PUClassifier, names: list[str], missing: set[int]) -> dict[
     `missing` has the features with missing values in the rows of the report. For them, and for
     those whose splits depend on missing values, the page shows where missing values go.
     """
-    forest, schema = model._forest, model._record.schema
+    forest, schema, values = model._forest, model._record.schema, model._leaf_values()
     trees: list[dict[str, Any]] = []
     budget = MAX_NODES
     for t in range(min(forest.n_trees, MAX_TREES)):
         if budget <= 0:
             break
-        tree = _nodes(forest.tree(t), schema, min(budget, MAX_NODES_PER_TREE))
+        tree = _nodes(forest.tree(t), schema, values, min(budget, MAX_NODES_PER_TREE))
         budget -= len(tree["feature"])
         trees.append(tree)
     used = np.unique([i for tree in trees for i in tree["feature"] if i != LEAF]).astype(int)
     return {
         "trees": trees,
         "n_trees": forest.n_trees,
+        "values": values,
         "names": {int(i): names[i] for i in used},
         "missing": sorted((missing | _features_with_missing(forest)) & set(used.tolist())),
     }
@@ -49,7 +50,7 @@ def _features_with_missing(forest: Forest) -> set[int]:
     return set(np.unique(forest.feature[splits]).tolist())
 
 
-def _nodes(tree: Forest, schema: FeatureSchema, most: int) -> dict[str, Any]:
+def _nodes(tree: Forest, schema: FeatureSchema, values: str, most: int) -> dict[str, Any]:
     """First nodes in level order; `left` refers to this order, LEAF if the child is not kept."""
     kept = [0]
     left = []
@@ -74,6 +75,7 @@ def _nodes(tree: Forest, schema: FeatureSchema, most: int) -> dict[str, Any]:
         "left": left,
         "w_p": tree.w_p[nodes],
         "w_u": tree.w_u[nodes],
+        "value": tree.values(values)[nodes],
         "posterior": posterior(tree.w_p[nodes], tree.w_u[nodes]),
         "labeled": tree.n_labeled[nodes],
         "unlabeled": tree.n_unlabeled[nodes],

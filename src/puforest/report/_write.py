@@ -60,7 +60,8 @@ def write_report(
     sample_weight, propensity : array-like of shape (n_samples,), optional
         Sample weights and propensities of the rows, as in ``fit``.
     held_out : bool, default=False
-        Whether the rows are new to the model. If not, they are scored by cross-fitting, since
+        Whether the rows are new to the model. If not, they are scored out of bag, if the model is
+        a `PUForestClassifier` and these are the rows of its fit, or by cross-fitting, since
         scores of training rows are too optimistic.
     cv : int, default=5
         Number of folds of the cross-fitting.

@@ -6,9 +6,11 @@ function nearest(values, x) {
   return best;
 }
 
-function showChooser({ thresholds: at, rows }, body) {
+function showChooser({ thresholds: at, rows, threshold }, body) {
+  const own = at.threshold.indexOf(rows.threshold);
+  body.append(el("p", { text: `The threshold of the model is ${thresholdText(threshold)}. It predicts ${percent(at.flagged[own])} of the population positive.` }));
   const last = at.threshold.length - 1;
-  const slider = el("input", { type: "range", id: "threshold", min: 0, max: last, step: 1, value: at.threshold.indexOf(rows.threshold) });
+  const slider = el("input", { type: "range", id: "threshold", min: 0, max: last, step: 1, value: own });
   const output = el("output", { id: "threshold-value", for: "threshold" });
   const costBox = (id) => el("input", { type: "number", id, min: 0, step: "any", value: 1, inputmode: "decimal" });
   const alarm = costBox("cost-alarm"), miss = costBox("cost-miss");
@@ -98,16 +100,18 @@ function showTrees({ trees: t, columns }, body) {
     el("p", { class: "small" },
       t.trees.length < t.n_trees ? `To keep the file small, it contains ${t.trees.length} of ${count(t.n_trees)} trees. ` : "",
       "Mass is the estimated fraction of the population in a node. Row counts refer to the training rows of the tree.",
+      t.values === "ratio" ? " A leaf value is a / (a + b), where a and b are the fractions of the labeled rows and of the population in the leaf. The mean over the trees is calibrated to the score." : "",
       t.missing.length ? " “missing” is the branch that missing values take." : "",
       columns.kinds.category > 0 ? " Categories that are unknown, or did not occur at a node, take the same branch as missing values." : ""));
 
+  const leafText = (tree, i) => (t.values === "ratio" ? `leaf value ${fixed(tree.value[i])}` : tree.w_p[i] * 2 > tree.w_u[i] ? "predicts positive" : "predicts negative");
   const hasMissing = new Set(t.missing);
   const brief = (value) => short(Number(value.toPrecision(3)));
   function facet(tree, i, edge) {
     const mix = el("i");
     mix.style.width = `${100 * (tree.posterior[i] ?? 0)}%`;
     const inner = tree.feature[i] >= 0;
-    const question = inner ? `${t.names[tree.feature[i]]} ${tree.split[i]}?` : tree.w_p[i] * 2 > tree.w_u[i] ? "predicts positive" : "predicts negative";
+    const question = inner ? `${t.names[tree.feature[i]]} ${tree.split[i]}?` : leafText(tree, i);
     const missing = hasMissing.has(tree.feature[i]) ? `missing: ${tree.missing_yes[i] ? "yes" : "no"} · ` : "";
     const cut = inner && tree.left[i] < 0 ? ", children not included" : "";
     return el("span", { class: "node" },

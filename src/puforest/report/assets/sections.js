@@ -37,8 +37,9 @@ function showSummary(data, body) {
     cards.push(card("Evaluated rows", count(rows.n), [`${count(rows.labeled)} labeled,`, `${count(rows.unlabeled)} unlabeled`]));
   } else {
     body.append(el("p", { class: "lead", text: "This report describes the model only. Pass labeled and unlabeled rows to evaluate its quality too." }));
-    if (known(model.oob_risk)) cards.push(card("Out-of-bag error rate", fixed(model.oob_risk), "estimated from out-of-bag votes"));
+    if (known(model.oob_risk)) cards.push(card("Out-of-bag error rate", fixed(model.oob_risk), "estimated from out-of-bag predictions"));
   }
+  if (!rows && known(data.threshold.flagged)) cards.push(card("Threshold", short(data.threshold.value), `predicts ${percent(data.threshold.flagged)} of the population positive`));
   cards.push(card(model.n_trees === 1 ? "Tree" : "Trees", count(model.n_trees), [`${count(model.n_features)} features,`, `depth ${count(model.depth)}`]));
   body.append(el("div", { class: cards.length > 4 ? "cards six" : "cards" }, ...cards));
   const [worst, ...others] = data.caveats;
@@ -106,9 +107,11 @@ function showData({ rows, model, columns }, body) {
 }
 
 function rowNotes(rows) {
-  const notes = [el("p", { text: rows.held_out
-    ? "The rows of this report are new to the model, which scored them itself."
-    : `The rows of this report were scored by cross-fitting: ${rows.folds} models of the same kind were each fitted to all folds but one and scored that one, so no row is scored by a model fitted to it.` })];
+  const notes = [el("p", { text: {
+    model: "The rows of this report are new to the model, which scored them itself.",
+    "out-of-bag": "The rows of this report are those of the fit. Each was scored out of bag: by the trees that were grown without it and its duplicates.",
+    folds: `The rows of this report were scored by cross-fitting: ${rows.folds} models of the same kind were each fitted to all folds but one and scored that one, so no row is scored by a model fitted to it.`,
+  }[rows.scored_by] })];
   if (rows.weighted) notes.push(el("p", { text: "Rows are weighted by the given sample weights." }));
   if (rows.propensity) notes.push(el("p", { text: "Labeled rows are weighted by the inverse of the given propensities." }));
   return notes;
@@ -134,9 +137,26 @@ function showPrior({ prior }, body) {
   lineChart(body, { ...chart, label: `Evidence for the prior: ${chart.y.label} by ${chart.x.label}`, height: 280 });
 }
 
-function showQuality({ quality, quality_notes: notes, rows, model }, body) {
+function showCandidates({ candidates }, body) {
+  const columns = [
+    ["recipe", "", (c) => c.recipe],
+    ["AUC", "n", (c) => `${fixed(c.auc)} ± ${fixed(c.standard_error)}`],
+    ["behind the best", "n", (c) => (c.behind > 0 ? `${fixed(c.behind)} ± ${fixed(c.behind_error)}` : "best")],
+    ["seconds", "n seconds", (c) => short(Number(c.seconds.toPrecision(2)))],
+    ["trees", "n", (c) => (c.n_trees ? count(c.n_trees) : "not kept")],
+  ];
+  const line = (c) => el("tr", { class: c.n_trees ? "" : "quiet" }, ...columns.map(([, name, text], i) => el(i ? "td" : "th", { scope: i ? null : "row", class: name, text: text(c) })));
+  body.append(el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Candidates" }, el("table", { id: "compared" },
+    el("thead", {}, el("tr", {}, ...columns.map(([head, name]) => el("th", { scope: "col", class: name, text: head })))),
+    el("tbody", {}, ...candidates.map(line)))));
+}
+
+// The threshold of the model, and how it was set.
+const thresholdText = ({ value, rule }) => `${short(value)}${rule ? `, set ${rule}` : ""}`;
+
+function showQuality({ quality, quality_notes: notes, rows, model, threshold }, body) {
   if (!quality) {
-    body.append(el("div", { class: "cards" }, card("Out-of-bag error rate", fixed(model.oob_risk), "estimated from out-of-bag votes on the training rows")));
+    body.append(el("div", { class: "cards" }, card("Out-of-bag error rate", fixed(model.oob_risk), "estimated from out-of-bag predictions")));
     return;
   }
   const whisker = (m) => {
@@ -161,11 +181,11 @@ function showQuality({ quality, quality_notes: notes, rows, model }, body) {
   body.append(el("div", { class: "wide" }, el("table", { id: "metrics" },
     el("thead", {}, el("tr", {}, ...head.map((text, i) => el("th", { scope: "col", class: classes[i], text })))),
     el("tbody", {}, ...quality.map(line)))));
-  body.append(el("p", { class: "small", text: `↑ higher is better, ↓ lower is better. Rows with a score above ${rows.threshold} are predicted positive, as in predict. Intervals reflect the sampling of the evaluated rows${rows.held_out ? "" : ", not the variation between fitted models"}; if the prior was estimated, they cover its interval too.` }));
+  body.append(el("p", { class: "small", text: `↑ higher is better, ↓ lower is better. Rows with a score above the threshold of the model are predicted positive, as in predict: ${thresholdText(threshold)}. Intervals reflect the sampling of the evaluated rows${rows.scored_by === "folds" ? ", not the variation between fitted models" : ""}; if the prior was estimated, they cover its interval too.` }));
   if (notes.length) body.append(el("details", { class: "more" }, el("summary", { text: "Clipped and undefined estimates" }), ...notesOf(notes)));
 }
 
-function showScores({ histogram: h, prior }, body) {
+function showScores({ histogram: h, prior, threshold }, body) {
   const middles = h.labeled.map((_, i) => (h.edges[i] + h.edges[i + 1]) / 2);
   const series = (name, color, y, more) => ({ name, color, x: middles, y, edges: h.edges, ...more });
   const views = {
@@ -184,7 +204,7 @@ function showScores({ histogram: h, prior }, body) {
   const show = () => {
     const [label, list] = views[select.value];
     place.replaceChildren();
-    lineChart(place, { label: "Distribution of scores", x: { label: "score", min: 0, max: 1 }, y: { label, min: 0 }, series: list });
+    lineChart(place, { label: "Distribution of scores", x: { label: "score", min: 0, max: 1 }, y: { label, min: 0 }, series: list, marks: [{ x: threshold.value, name: `threshold: ${short(threshold.value)}` }] });
   };
   select.addEventListener("change", show);
   body.append(el("div", { class: "controls" }, el("label", {}, "Show", select)), place);
@@ -195,8 +215,9 @@ function showReliability({ reliability: r, model }, body) {
   const bins = r.predicted.length, off = r.predicted.filter((p, i) => p < r.low[i] || p > r.high[i]).length;
   const word = off === 0
     ? `In all ${bins} bins, the mean score is within the interval of the fraction of positives: no miscalibration was detected. If the intervals are wide, there may still be some.`
-    : `In ${off} of ${bins} bins, the mean score is outside the interval of the fraction of positives: use scores for ranking only, or calibrate them with PUCalibratedClassifier.`;
+    : `In ${off} of ${bins} bins, the mean score is outside the interval of the fraction of positives: use scores for ranking only${model.calibrated ? "" : ", or calibrate them with PUCalibratedClassifier"}.`;
   body.append(el("p", { text: `${word} The calibration error is ${fixed(r.error)}.` }));
+  if (model.calibrated) body.append(el("p", { class: "small", text: "Scores of this model are calibrated probabilities." }));
   if (model.hard_votes) body.append(el("p", { class: "small", text: "Scores of this model are fractions of tree votes (voting=\"hard\"), which tend to be more extreme than probabilities." }));
   lineChart(body, {
     label: "Reliability curve: fraction of positives by mean score",
@@ -257,7 +278,7 @@ function showDependence({ dependence: d }, body) {
   body.append(el("p", { class: "small", text: `Most important features, averaged over ${count(d.n_rows)} rows.${many}` }));
 }
 
-function showSensitivity({ sensitivity: s, prior }, body) {
+function showSensitivity({ sensitivity: s, prior, threshold }, body) {
   body.append(...notesOf(s.notes));
   const { estimate } = prior;
   const shade = estimate ? [estimate.low, estimate.high] : null;
@@ -274,6 +295,7 @@ function showSensitivity({ sensitivity: s, prior }, body) {
     part("Predictions", [line("predicted positive", "labeled", s.positive_fraction), line("changed predictions", "unlabeled", s.flipped_fraction, true)], "fraction of population", Math.min(1, 1.2 * Math.max(...s.positive_fraction, ...s.flipped_fraction, 0.001))),
     part("Quality, if the prior is correct", [line("precision", "labeled", s.precision), line("recall", "unlabeled", s.recall, true), line("F1", "ink", s.f1)], "estimate", 1),
   ]) draw();
+  if (threshold.rule) body.append(el("p", { class: "small", text: `The threshold changes with the prior: it is set ${threshold.rule}.` }));
   if (shade) body.append(el("p", { class: "small", text: `Shaded: ${100 * estimate.confidence}% interval of the estimated prior.` }));
 }
 

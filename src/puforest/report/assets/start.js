@@ -6,6 +6,7 @@ const SECTIONS = {
   summary: [showSummary, true],
   data: [showData, true],
   prior: [showPrior, data.model.risk !== "pn"],
+  candidates: [showCandidates, data.candidates],
   quality: [showQuality, data.quality || known(data.model.oob_risk)],
   scores: [showScores, data.histogram],
   chooser: [showChooser, data.thresholds],
