@@ -117,7 +117,7 @@ class Candidate:
     scores : Array
         Out-of-bag scores of the compared rows.
     batches : tuple of Array
-        Scores by the first and by the second half of the trees.
+        The same by the first and by the second half of the trees.
     seconds : float
         Time spent on growing and scoring.
     """
@@ -135,10 +135,6 @@ class Candidate:
         return self.recipe.growth == "nnpu"
 
     @property
-    def n_trees(self) -> int:
-        return self.forest.n_trees
-
-    @property
     def scores(self) -> Array:
         return np.asarray(np.mean(self.batches, axis=0))
 
@@ -149,7 +145,7 @@ class Candidate:
         masses: GroupMasses,
         steps: Steps,
     ) -> None:
-        """Grow the first trees, in two batches."""
+        """Grow the first trees, in two halves, and score the compared rows with each."""
         started = time.perf_counter()
         half = -(-n_trees // (2 * data.n_folds)) * data.n_folds
         forests = [
@@ -161,14 +157,20 @@ class Candidate:
         self.forest = Forest.joined(forests)
         self.seconds += time.perf_counter() - started
 
-    def double(self, data: TrainingSet, masses: GroupMasses) -> None:
-        """Add as many trees as there are."""
-        started = time.perf_counter()
-        n = self.n_trees
-        more = grow_trees(self.recipe, data, masses, self.seed, n, n)
-        self.batches = self.scores, data.out_of_bag(more, data.compared)
-        self.forest = Forest.joined([self.forest, more])
-        self.seconds += time.perf_counter() - started
+    def grow(self, data: TrainingSet, n_trees: int, masses: GroupMasses) -> None:
+        """Add trees until there are at least `n_trees`."""
+        grown = self.forest.n_trees
+        if grown < n_trees:
+            started = time.perf_counter()
+            missing = n_trees - grown
+            more = grow_trees(self.recipe, data, masses, self.seed, grown, missing)
+            self.forest = Forest.joined([self.forest, more])
+            self.seconds += time.perf_counter() - started
+
+    def part(self, first: int, last: int, prior: float) -> Forest:
+        """Return some of the trees, with the masses of the prior."""
+        trees = self.forest.part(first, last)
+        return trees if self.needs_prior else trees.with_prior("nnpu", 1.0, prior)
 
 
 def grow_trees(
@@ -257,7 +259,7 @@ def compare(candidates: Sequence[Candidate], data: TrainingSet, masses: GroupMas
                 behind,
                 error,
                 candidate.seconds,
-                candidate.n_trees if kept else 0,
+                candidate.forest.n_trees if kept else 0,
             )
         )
     return Comparison(tuple(result))
@@ -293,19 +295,14 @@ def auc_with_tied_top(scores: Array, sample: PUSample, prior: float) -> Estimate
     return ROC_AUC.estimate(sample, np.where(top, np.inf, scores), prior)
 
 
-def exchanged(kept: Sequence[Candidate], data: TrainingSet, masses: GroupMasses) -> float:
+def exchanged(halves: Sequence[Array], population: Array, prior: float) -> float:
     """Estimate the fraction of predicted positives that would change with infinitely many trees.
 
-    The two halves of the trees are compared, each with the threshold that predicts the fraction of
-    the prior positive. Their scores have independent errors, so their difference has twice the
-    standard deviation of the error of the mean of both.
+    The scores of two halves of the trees are compared, each with the threshold that predicts the
+    fraction of the prior positive. Their errors are independent, so their difference has twice the
+    standard deviation of the error of their mean.
     """
-    _, population = row_weights(data.rows.at(data.compared), masses)
-    prior = masses.labeled_p
-    first, second = (
-        is_among_top(np.mean([c.batches[i] for c in kept], axis=0), population, prior)
-        for i in (0, 1)
-    )
+    first, second = (is_among_top(scores, population, prior) for scores in halves)
     return float(population[first != second].sum()) / (2 * prior) / 2
 
 

@@ -136,10 +136,11 @@ PU_FOREST_PARAMETERS = {
     estimated from out-of-bag scores (as in `puforest.prior.BBE`) with a warning; if propensities
     are passed to ``fit`` with ``scenario="single-training-set"``, it follows from them.""",
     "n_estimators": """int or "auto", default={default}
-    Number of trees of each recipe, rounded up to a multiple of 10. "auto" starts with 200, and
-    doubles the number for the recipes that are kept if the out-of-bag predictions have not settled:
-    if more trees would change more than 2% of the rows that are predicted positive, as estimated
-    from the difference between the first and the second half of the trees.""",
+    Number of trees of the model, which the recipes that are kept share, and of each candidate in
+    the comparison; rounded up to a multiple of 10 per recipe. "auto": 200 for each candidate, and
+    200 to 800 for the model. The number is doubled as long as the out-of-bag predictions have not
+    settled: more trees would change more than 2% of the rows that are predicted positive, as
+    estimated from the difference between two halves of the trees.""",
     "candidates": """"auto", "fast" or list of Recipe, default={default}
     Recipes of the candidate forests. "auto": recipes chosen in a study on 34 data sets. "fast":
     only the first of them. Otherwise a list of `puforest.Recipe`.""",

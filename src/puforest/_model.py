@@ -111,14 +111,17 @@ class Forest(_core.NodeArrays):
 
     def tree(self, t: int) -> Forest:
         """Return tree `t` as a forest of one tree, without copying its nodes."""
-        part = slice(self.offset[t], self.offset[t + 1])
-        nodes = {name: array[part] for name, array in self._nodes().items()}
-        size = self.offset[t + 1] - self.offset[t]
-        end = int(self.category_ends[self.offset[t + 1] - 1])
+        return self.part(t, t + 1)
+
+    def part(self, first: int, last: int) -> Forest:
+        """Return the trees from `first` to before `last`, without copying their nodes."""
+        start, stop = int(self.offset[first]), int(self.offset[last])
+        nodes = {name: array[start:stop] for name, array in self._nodes().items()}
+        end = int(self.category_ends[stop - 1])
         listed = slice(end - int(nodes["n_categories"].sum()), end)
         return Forest(
             n_features=self.n_features,
-            offset=np.array([0, size]),
+            offset=self.offset[first : last + 1] - start,
             categories=self.categories[listed],
             **nodes,
         )

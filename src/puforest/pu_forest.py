@@ -33,7 +33,7 @@ from puforest._monotone import monotone_features
 from puforest._progress import Steps
 from puforest._rates import accuracy
 from puforest._schema import FeatureSchema
-from puforest._score_curve import ScoreCurve, score_curve
+from puforest._score_curve import ScoreCurve, row_weights, score_curve
 from puforest._threshold import checked_threshold
 from puforest._training import draw_seed, encode
 from puforest._training_rows import TrainingRows, training_rows, warn_if_swapped
@@ -51,11 +51,11 @@ Array = NDArray[np.float64]
 
 N_FOLDS = 5
 
-# With n_estimators="auto", each recipe starts with this many trees. The number for the recipes that
-# are kept is doubled until at most this fraction of the predicted positives would change with more
+# With n_estimators="auto", each candidate has this many trees, and the model starts with as many.
+# They are doubled until at most this fraction of the predicted positives would change with more
 # trees, or the maximum is reached.
 FIRST_TREES = 200
-MAX_TREES = 400
+MAX_TREES = 800
 MAX_EXCHANGED = 0.02
 
 # Limits of the slope of the calibration, so that probabilities differ wherever scores do.
@@ -215,10 +215,9 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
                 candidate.start(data, n_trees, masses, steps)
         comparison = compare(candidates, data, masses)
         kept = [c for c, row in zip(candidates, comparison, strict=True) if row.kept]
-        if self.n_estimators == "auto":
-            add_trees(kept, data, masses, unit)
-        forest = joined(kept, masses.labeled_p)
-        scores = mean_scores(kept, forest, data)
+        most = MAX_TREES if self.n_estimators == "auto" else n_trees
+        n_each, scores = add_trees(kept, data, masses, unit, n_trees, most)
+        forest = Forest.joined([c.part(0, n_each, masses.labeled_p) for c in kept])
         curve = score_curve(scores, data.rows, masses)
         assert curve is not None  # every row has a score
         decision = np.full(len(table), np.nan)
@@ -237,14 +236,14 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             out_of_bag=OutOfBag(decision, np.nan),
             curve=curve,
             calibrator=calibrated(curve, masses.labeled_p),
-            comparison=comparison.with_trees({c.recipe: c.n_trees for c in kept}),
+            comparison=comparison.with_trees({c.recipe: n_each for c in kept}),
         )
         self._forest = forest
         steps.finish()
         return self
 
     def _first_trees(self) -> int:
-        """Return the number of trees that each recipe starts with."""
+        """Return the number of trees of each candidate, and that the model starts with."""
         if self.n_estimators == "auto":
             return FIRST_TREES
         if isinstance(self.n_estimators, str):
@@ -354,26 +353,30 @@ def with_folds(
 
 
 def add_trees(
-    kept: Sequence[Candidate], data: TrainingSet, masses: GroupMasses, unit: GroupMasses
-) -> None:
-    """Double the number of trees until the predictions have settled."""
-    while kept[0].n_trees < MAX_TREES and exchanged(kept, data, masses) > MAX_EXCHANGED:
+    kept: Sequence[Candidate],
+    data: TrainingSet,
+    masses: GroupMasses,
+    unit: GroupMasses,
+    n_trees: int,
+    most: int,
+) -> tuple[int, Array]:
+    """Double the number of trees until the out-of-bag predictions have settled.
+
+    Returns the number of trees of each candidate, and the out-of-bag scores of all rows.
+    """
+    prior = masses.labeled_p
+    _, population = row_weights(data.rows, masses)
+    while True:
+        half = -(-n_trees // (2 * len(kept) * data.n_folds)) * data.n_folds
         for candidate in kept:
-            candidate.double(data, masses if candidate.needs_prior else unit)
-
-
-def joined(kept: Sequence[Candidate], prior: float) -> Forest:
-    """Return the trees of all candidates as one forest, with the masses of the prior."""
-    return Forest.joined(
-        [c.forest if c.needs_prior else c.forest.with_prior("nnpu", 1.0, prior) for c in kept]
-    )
-
-
-def mean_scores(kept: Sequence[Candidate], forest: Forest, data: TrainingSet) -> Array:
-    """Return the out-of-bag scores of all training rows, by position."""
-    if len(data.compared) < len(data.rows.order):
-        return data.out_of_bag(forest)
-    return np.asarray(np.mean([c.scores for c in kept], axis=0))
+            candidate.grow(data, 2 * half, masses if candidate.needs_prior else unit)
+        halves = [
+            data.out_of_bag(Forest.joined([c.part(first, first + half, prior) for c in kept]))
+            for first in (0, half)
+        ]
+        if n_trees >= most or exchanged(halves, population, prior) <= MAX_EXCHANGED:
+            return 2 * half, np.mean(halves, axis=0)
+        n_trees *= 2
 
 
 def calibrated(curve: ScoreCurve, prior: float) -> Sigmoid:
