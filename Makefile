@@ -10,7 +10,7 @@ CPP := $(wildcard core/src/* core/include/puforest/* core/tests/*)
 PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 
 .PHONY: demo test test-python test-core lint format coverage clean
-.PHONY: fuzz attack reproduce leaderboard
+.PHONY: fuzz attack reproduce leaderboard defaults
 .PHONY: bench bench-report bench-scale bench-track bench-prior bench-calibration bench-propensity
 .PHONY: bench-tables bench-mixed bench-sparse bench-category-order
 
@@ -83,6 +83,10 @@ reproduce: $(VENV)/installed-experiments
 leaderboard: $(VENV)/installed-experiments $(if $(filter build/keel,$(KEEL)),build/keel)
 	$(BIN)/python -m experiments.leaderboard --keel "$(KEEL)" $(if $(DATA),--data "$(DATA)") \
 	  $(if $(DISDAT),--disdat "$(DISDAT)") $(ARGS)
+
+# Compare recipes of PUForestClassifier, and ways to combine them, on the data sets of the leaderboard.
+defaults: $(VENV)/installed-experiments $(if $(filter build/keel,$(KEEL)),build/keel)
+	$(BIN)/python -m experiments.defaults --keel "$(KEEL)" $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 # Compare the speed of puforest with alternatives; DATA is the folder of the published data sets, and
 # ARGS are passed to the script. Resumes an interrupted run.

@@ -61,3 +61,18 @@ def plural(number: int, noun: str) -> str:
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def between_markers(text: str, name: str, part: str) -> str:
+    """Replace a section of a page, from ``<!-- name:begin -->`` to ``<!-- name:end -->``."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise SystemExit(f"the page needs one {begin}, followed by one {end}")
+    before, after = text.split(begin)[0], text.split(end)[1]
+    return f"{before}{begin}\n{part}\n{end}{after}"
+
+
+def replace_section(page: Path, name: str, part: str) -> None:
+    """Replace a section of a page in place."""
+    text = page.read_text(encoding="utf-8")
+    page.write_text(between_markers(text, name, part), encoding="utf-8")

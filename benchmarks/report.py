@@ -18,7 +18,15 @@ from typing import Any
 
 from benchmarks.machine import ROOT
 from benchmarks.plots import Rows, plain, speed_chart
-from benchmarks.records import RESULTS, describe_setup, markdown, plural, read_lines, setup_key
+from benchmarks.records import (
+    RESULTS,
+    between_markers,
+    describe_setup,
+    markdown,
+    plural,
+    read_lines,
+    setup_key,
+)
 
 ET, RF = "puforest extra trees, PN", "puforest random forest, PN"
 PU, PU_MAX = "puforest extra trees, nnPU", "puforest extra trees, nnPU, max_unlabeled = 10 n_p"
@@ -36,7 +44,7 @@ MEASURES = {
 }
 WORKLOADS = {"mnist": "MNIST", "cifar-10": "CIFAR-10", "covtype": "Covertype"}
 NOT_MEASURED = "not measured"
-MARKERS = "<!-- speed:begin -->", "<!-- speed:end -->"
+SECTION = "speed"  # of the README
 
 
 def title(workload: str) -> str:
@@ -316,14 +324,6 @@ def summary(results: Results) -> str:
     return "\n\n".join(parts)
 
 
-def between_markers(text: str, part: str) -> str:
-    begin, end = MARKERS
-    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
-        raise SystemExit(f"the page needs one {begin}, followed by one {end}")
-    before, after = text.split(begin)[0], text.split(end)[1]
-    return f"{before}{begin}\n{part}\n{end}{after}"
-
-
 def panels(results: Results) -> dict[str, Rows]:
     found: dict[str, list[tuple[str, dict[str, float]]]] = {}
     for measure, ours, theirs in COMPARED:
@@ -351,7 +351,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
     args = parser.parse_args(arguments)
     results = Results(read_lines(args.results))
-    readme = between_markers(args.readme.read_text(), summary(results))
+    readme = between_markers(args.readme.read_text(), SECTION, summary(results))
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "compare.md").write_text(page(results))
     note = f"speedup; one thread, {plural(results.trees, 'tree')} or fewer"

@@ -15,9 +15,10 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks.machine import cores
-from benchmarks.records import markdown
+from benchmarks.records import markdown, replace_section
 from experiments.development import DATASETS, LARGE, Folders, cases, load_development
 from experiments.harness import NO_DATA, Results, end, perform_all
+from experiments.leaderboard import DOCS
 from experiments.methods import METHODS, Method, Run, Setting, forest
 from experiments.ranking import mean_ranks
 from experiments.stored_scores import by_dataset, complete, read
@@ -92,17 +93,15 @@ COLUMNS = {
     "fit_cpu_seconds": "CPU s",
 }
 INTRODUCTION = """\
-# Study of defaults
-
 Variants of PUForestClassifier on {n_datasets} data sets with 50, 200 and 1000 labeled rows in both
-scenarios, one draw each, with a known class prior: the cases of the [leaderboard](leaderboard.md)
-without the three largest data sets. Values are means over the data sets; ranks are by accuracy.
-Unless stated otherwise, each recipe has {n_trees} trees.
+scenarios, one draw each, with a known class prior: the cases of the leaderboard, without the three
+largest data sets. Values are means over the data sets; ranks are by accuracy. Unless stated
+otherwise, candidates and models have {n_trees} trees.
 """
 
 
-def page(results: Results) -> str:
-    """Return the page of all variants that were run in the same cases."""
+def table(results: Results) -> tuple[str, int]:
+    """Return the table of the variants, and the number of data sets that all were run on."""
     runs = read(results)
     known = [name for name in VARIANTS if name in set(runs["method"])]
     tables = {
@@ -119,12 +118,17 @@ def page(results: Results) -> str:
         for name in known
     ]
     head = ["variant", *COLUMNS.values(), "rank"]
-    return (
-        INTRODUCTION.format(n_datasets=len(accuracy), n_trees=N_TREES)
-        + "\n"
-        + markdown(head, rows)
-        + "\n"
-    )
+    return markdown(head, rows), len(accuracy)
+
+
+def write(results: Results, folder: Path, docs: Path | None) -> None:
+    """Write the page, and a section of the page `docs`."""
+    text, n_datasets = table(results)
+    introduction = INTRODUCTION.format(n_datasets=n_datasets, n_trees=N_TREES)
+    page = f"# Study of defaults\n\n{introduction}\n{text}\n"
+    (folder / "defaults.md").write_text(page, encoding="utf-8")
+    if docs is not None:
+        replace_section(docs, "defaults", f"{introduction}\n{text}")
 
 
 def cell(measure: str, value: float) -> str:
@@ -167,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
     except KeyboardInterrupt:
         interrupted = True
-    (args.out / "defaults.md").write_text(page(results), encoding="utf-8")
+    write(results, args.out, DOCS if args.out == out else None)
     end(unavailable, interrupted=interrupted)
 
 

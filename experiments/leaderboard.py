@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.machine import cores
+from benchmarks.machine import ROOT, cores
 from experiments import development, leaderboard_page
 from experiments.development import DATASETS, LARGE, SMALL, Folders, load_development
 from experiments.harness import NO_DATA, Results, end, perform_all
@@ -21,6 +21,7 @@ from experiments.methods import METHODS, Run
 from experiments.rivals import FAST, KNOWN_PRIOR, NETWORK, OURS, PAPER, UNKNOWN_PRIOR
 
 PROTOCOL_DRAWS = 3
+DOCS = ROOT / "docs" / "choosing-an-estimator.md"
 # pulearn's weighted classifier ranks rows as its other one does.
 SPECIES_METHODS = [name for name in KNOWN_PRIOR if name not in (NETWORK, "pulearn weighted")]
 PREDEFINED = set(METHODS)
@@ -109,8 +110,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if wrong := [name for name in given if name not in METHODS]:
             parser.error(f"{option}: unknown {wrong[0]}; known are {', '.join(METHODS)}")
     results = Results(args.out / "runs.csv")
+    docs = DOCS if args.out == out else None
     if args.page_only:
-        leaderboard_page.write(results, args.out)
+        leaderboard_page.write(results, args.out, docs)
         return
     if args.repeat:
         results.drop(lambda line: line["method"] in args.repeat)
@@ -125,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
     except KeyboardInterrupt:
         interrupted = True
-    leaderboard_page.write(results, args.out)
+    leaderboard_page.write(results, args.out, docs)
     end(unavailable, interrupted=interrupted)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.records import markdown, plural
+from benchmarks.records import markdown, plural, replace_section
 from experiments import ranking, stored_scores
 from experiments.development import DATASETS
 from experiments.harness import Results
@@ -72,14 +72,19 @@ PICTURE = """\
 Bars join methods whose mean ranks do not differ significantly (Nemenyi's test at the 5% level)."""
 
 
-def write(results: Results, folder: Path) -> None:
-    """Write the page and its figure from the runs that are complete."""
+def write(results: Results, folder: Path, docs: Path | None = None) -> None:
+    """Write the page and its figure from the runs that are complete.
+
+    The comparison with each rival also becomes a section of the page `docs`.
+    """
     runs = stored_scores.read(results)
     text = page(runs, folder) if len(runs) else None
     if text is None:
         print("no data set was run with all methods yet")
         return
     (folder / "leaderboard.md").write_text(text, encoding="utf-8")
+    if docs is not None:
+        replace_section(docs, "leaderboard", comparison(compared(known_prior(runs))))
     print(folder / "leaderboard.md")
 
 
@@ -87,7 +92,7 @@ def page(runs: pd.DataFrame, folder: Path) -> str | None:
     """Return the page, or None if no data set is complete."""
     on_species = runs["dataset"].map(is_species)
     unknown = runs["method"].isin(UNKNOWN_PRIOR)
-    known, species = runs[~on_species & ~unknown], runs[on_species]
+    known, species = known_prior(runs), runs[on_species]
     methods = ranked_methods(known)
     kept = complete(known, methods, "accuracy")
     if kept.empty:
@@ -113,6 +118,11 @@ def page(runs: pd.DataFrame, folder: Path) -> str | None:
         section("Notes", notes(runs, known, tables["accuracy"])),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def known_prior(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs on data sets of methods that know the class prior."""
+    return runs[~runs["dataset"].map(is_species) & ~runs["method"].isin(UNKNOWN_PRIOR)]
 
 
 def section(title: str, text: str) -> str:

@@ -188,7 +188,7 @@ def test_report_errors(tmp_path):
         report.main([str(tmp_path / "nothing.jsonl")])
     for text in ("no markers", "<!-- speed:end --><!-- speed:begin -->"):
         with pytest.raises(SystemExit, match="needs one"):
-            report.between_markers(text, "part")
+            report.between_markers(text, "speed", "part")
 
 
 def test_synthetic_file(tmp_path, monkeypatch):

@@ -52,8 +52,16 @@ def test_examples_of_the_readme(capsys, tmp_path, monkeypatch):
     assert np.array_equal(
         names["loaded"].predict_proba(names["X"]), names["forest"].predict_proba(names["X"])
     )
-    assert "PUExtraTreesClassifier: 100 trees, fitted" in lines
+    assert any(re.fullmatch("PUForestClassifier: [0-9]+ trees, fitted", line) for line in lines)
     assert (tmp_path / "mushrooms.html").stat().st_size > 10_000
+
+
+def test_examples_of_the_page_about_choosing(capsys):
+    names = {}
+    run_examples("docs/choosing-an-estimator.md", names)
+    said = capsys.readouterr().out
+    assert "not kept" in said or "best" in said
+    assert len(names["model"].comparison_) == len(names["own"])
 
 
 @pytest.mark.filterwarnings("ignore::puforest.metrics.PriorMismatchWarning")
