@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 .PHONY: demo test test-python test-core lint format coverage clean
 .PHONY: fuzz attack reproduce leaderboard defaults
 .PHONY: bench bench-report bench-scale bench-track bench-prior bench-calibration bench-propensity
-.PHONY: bench-tables bench-mixed bench-sparse bench-category-order
+.PHONY: bench-recommended bench-tables bench-mixed bench-sparse bench-category-order
 
 demo: $(VENV)/installed
 	$(BIN)/puforest demo build/demo --force
@@ -104,8 +104,8 @@ bench-scale: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.scale $(ARGS)
 
 # Evaluate prior estimates, calibrated probabilities and known propensities; measure time with
-# categories and missing values.
-bench-prior bench-calibration bench-propensity bench-mixed: bench-%: $(VENV)/installed-bench
+# categories and missing values, and that of PUForestClassifier.
+bench-prior bench-calibration bench-propensity bench-mixed bench-recommended: bench-%: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.$* $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 # Evaluate categories and missing values.

@@ -308,6 +308,12 @@ def test_trees_are_added_until_predictions_have_settled(monkeypatch):
     assert unsettled._forest.n_trees == unsettled.comparison_[0].n_trees == 80
 
 
+def test_fast_fits_do_not_add_trees(monkeypatch):
+    monkeypatch.setattr("puforest.pu_forest.FIRST_TREES", 20)
+    hard = clouds(0.4, scenario="case-control", distance=0.5)
+    assert fitted(*hard, candidates="fast", n_estimators="auto")._forest.n_trees == 20
+
+
 def test_number_of_trees_is_a_multiple_of_ten(blobs):
     X, labeled, _ = blobs
     assert fitted(X, labeled, candidates=[SMALL], n_estimators=13)._forest.n_trees == 20

@@ -142,8 +142,9 @@ PU_FOREST_PARAMETERS = {
     settled: more trees would change more than 2% of the rows that are predicted positive, as
     estimated from the difference between two halves of the trees.""",
     "candidates": """"auto", "fast" or list of Recipe, default={default}
-    Recipes of the candidate forests. "auto": recipes chosen in a study on 34 data sets. "fast":
-    only the first of them. Otherwise a list of `puforest.Recipe`.""",
+    Recipes of the candidate forests. "auto": seven recipes chosen in a study of the development
+    data sets. "fast": only the first of them, and 200 trees with ``n_estimators="auto"``. Otherwise
+    a list of `puforest.Recipe`.""",
 }
 
 documented_pu_forest = documented(PARAMETERS | PU_FOREST_PARAMETERS, attributes=ATTRIBUTES)

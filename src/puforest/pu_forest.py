@@ -41,7 +41,7 @@ from puforest.forest import BaseForest
 from puforest.prior import PriorEstimate
 from puforest.prior._estimate import warn_of_estimate
 from puforest.prior.bbe import prior_from_scores
-from puforest.recipes import Recipe, checked_candidates
+from puforest.recipes import Recipe, checked_candidates, is_fast
 from puforest.scenario import SCENARIOS
 from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
 
@@ -215,7 +215,8 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
                 candidate.start(data, n_trees, masses, steps)
         comparison = compare(candidates, data, masses)
         kept = [c for c, row in zip(candidates, comparison, strict=True) if row.kept]
-        most = MAX_TREES if self.n_estimators == "auto" else n_trees
+        settles = self.n_estimators == "auto" and not is_fast(self.candidates)
+        most = MAX_TREES if settles else n_trees
         n_each, scores = add_trees(kept, data, masses, unit, n_trees, most)
         forest = Forest.joined([c.part(0, n_each, masses.labeled_p) for c in kept])
         curve = score_curve(scores, data.rows, masses)

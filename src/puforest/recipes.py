@@ -92,6 +92,11 @@ RECIPES = (
 )
 
 
+def is_fast(candidates: Any) -> bool:
+    """Return True if ``candidates`` asks for a fast fit."""
+    return isinstance(candidates, str) and candidates == "fast"
+
+
 def checked_candidates(value: Any) -> tuple[Recipe, ...]:
     """Check the parameter ``candidates`` and return the recipes."""
     named = {"auto": RECIPES, "fast": FAST}
