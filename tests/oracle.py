@@ -497,4 +497,4 @@ def threshold_losses(scores, labeled, labeled_u, prior, rule, at):
             return -2 * prior * r / (prior + q)
         return rule[1] * prior * (1 - r) + max(0, q - prior * r)
 
-    return loss(at), min(loss(threshold) for threshold in scores)
+    return loss(at), min(loss(threshold) for threshold in (-np.inf, *scores))

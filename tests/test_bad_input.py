@@ -15,11 +15,14 @@ from puforest import (
     PUDecisionTreeClassifier,
     PUExtraTreeClassifier,
     PUExtraTreesClassifier,
+    PUForestClassifier,
     PURandomForestClassifier,
+    Recipe,
 )
 
 FORESTS = [PURandomForestClassifier, PUExtraTreesClassifier]
 ESTIMATORS = [PUDecisionTreeClassifier, PUExtraTreeClassifier, *FORESTS]
+WITH_RECOMMENDED = [*ESTIMATORS, PUForestClassifier]
 METHODS = ["predict", "predict_proba", "decision_function", "apply", "decision_path"]
 BAD = (ValueError, TypeError)
 NAN, INF = float("nan"), float("inf")
@@ -59,6 +62,20 @@ BAD_PARAMETERS = {
     "risk": CHOICE,
     "loss": CHOICE,
     "voting": CHOICE,
+    "threshold": [
+        None,
+        -0.1,
+        1.5,
+        NAN,
+        INF,
+        HUGE,
+        "other",
+        ("cost",),
+        ("cost", 0),
+        ["f1", 1],
+        *NUMBER,
+    ],
+    "candidates": [None, "other", [], ["fast"], [Recipe(), Recipe()], {}, 1, object()],
     "max_features": [*SHARE, "other", 4, HUGE],
     "n_thresholds": [None, *COUNT],
     "max_depth": [*COUNT, 1.0],
@@ -80,6 +97,7 @@ BAD_PARAMETERS = {
 }
 
 
+@pytest.mark.parametrize("cls", WITH_RECOMMENDED, ids=lambda cls: cls.__name__)
 def test_invalid_parameters_are_named(cls):
     wrong = []
     for name in inspect.signature(cls).parameters:
@@ -94,7 +112,7 @@ def test_invalid_parameters_are_named(cls):
 
 
 def test_every_parameter_has_invalid_values():
-    names = {name for cls in ESTIMATORS for name in inspect.signature(cls).parameters}
+    names = {name for cls in WITH_RECOMMENDED for name in inspect.signature(cls).parameters}
     assert names == BAD_PARAMETERS.keys()
 
 

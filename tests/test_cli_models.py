@@ -60,6 +60,16 @@ def test_export_refuses_incompatible_options(cli, cli_folder, tmp_path):
     assert not out.exists()
 
 
+def test_inputs_are_not_overwritten(cli, cli_folder, tmp_path):
+    model = tmp_path / "model.puf"
+    model.write_bytes((cli_folder / "model.puf").read_bytes())
+    before = model.read_bytes()
+    said = cli("export", model, "--to", "onnx", "-o", model, "--force")
+    assert said.code == 1
+    assert "is also the input" in said.err
+    assert model.read_bytes() == before
+
+
 def test_report(cli, cli_folder, tmp_path):
     out = tmp_path / "r.html"
     said = cli(

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from puforest import PUForestClassifier, Recipe
+from puforest.model_selection import oob_risk
 from puforest.prior import PriorEstimatedWarning
 from puforest.recipes import RECIPES
 
@@ -132,6 +133,15 @@ def test_out_of_bag_estimates_are_honest_with_copies():
     assert abs(row.auc - 0.5) < 3 * row.standard_error
 
 
+def test_out_of_bag_risk_is_that_of_the_function(blobs, scenario):
+    X, labeled, _ = blobs
+    model = fitted(X, labeled, scenario=scenario)
+    for threshold in ("prior", "f1", ("cost", 100), 0.01):
+        model.threshold = threshold
+        assert model.oob_risk_ == pytest.approx(oob_risk(model, labeled).value)
+        assert 0 <= model.oob_risk_ <= 1
+
+
 def test_rows_of_weight_zero_have_no_score(blobs):
     X, labeled, _ = blobs
     weight = np.ones(len(X))
@@ -222,7 +232,7 @@ def test_candidates_within_one_standard_error_are_joined(blobs):
     assert len(model.estimators_) == model._forest.n_trees
 
 
-def test_the_order_of_candidates_does_not_matter_to_their_evaluation(blobs):
+def test_later_candidates_do_not_change_the_first(blobs):
     X, labeled, _ = blobs
     both = fitted(X, labeled, candidates=[SMALL, NNPU]).comparison_
     first = fitted(X, labeled, candidates=[SMALL]).comparison_[0]
@@ -291,6 +301,24 @@ def test_fast_is_one_recipe(blobs):
     X, labeled, _ = blobs
     assert len(fitted(X, labeled, candidates="fast").comparison_) == 1
     assert len(fitted(X, labeled, candidates="auto").comparison_) == len(RECIPES)
+
+
+def test_one_feature_and_all_features_are_different_recipes(blobs):
+    assert Recipe(max_features=1) != Recipe(max_features=1.0)
+    assert Recipe(max_features=1.0) == Recipe(max_features=None)
+
+
+def test_comparisons_of_the_same_fit_are_equal(blobs):
+    X, labeled, _ = blobs
+    first, second = (fitted(X, labeled).comparison_ for _ in range(2))
+    assert first == second
+    assert all(row.seconds > 0 for row in first)
+
+
+def test_all_recipes_are_kept_if_any_difference_is_within_the_noise(blobs, monkeypatch):
+    X, labeled, _ = blobs
+    monkeypatch.setattr("puforest._candidates.MAX_ERRORS", float("inf"))
+    assert all(row.kept for row in fitted(X, labeled).comparison_)
 
 
 # Number of trees
@@ -388,10 +416,7 @@ def test_too_few_rows():
     X = np.arange(6.0)[:, None]
     with pytest.raises(ValueError, match="at least two labeled rows"):
         fitted(X, [0, 0, 0, 0, 0, 1])
-    with (
-        pytest.raises(ValueError, match="at least two unlabeled rows"),
-        pytest.warns(UserWarning, match="swap the labels"),
-    ):
+    with pytest.raises(ValueError, match="at least two unlabeled rows"):
         fitted(np.tile(X, (4, 1)), np.arange(24) > 0)
     assert fitted(X, [0, 0, 0, 0, 1, 1]).predict(X).shape == (6,)
 

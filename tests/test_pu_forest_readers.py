@@ -209,7 +209,7 @@ def test_sensitivity_of_forests_whose_threshold_needs_out_of_bag_predictions(blo
     forest = PURandomForestClassifier(
         0.4, oob_score=True, threshold="prior", min_samples_leaf=10, random_state=0
     )
-    with pytest.raises(ValueError, match="or was adapted to another prior"):
+    with pytest.raises(ValueError, match="set threshold to a number first"):
         prior_sensitivity(forest.fit(X, labeled), X)
 
 

@@ -139,6 +139,23 @@ def test_rules_of_the_recommended_estimator(blobs):
     assert missed["cost", 10.0] < missed["cost", 0.1]
 
 
+def test_features_that_say_nothing():
+    """Everything or nothing is positive, whichever is closer to the rule."""
+    X, labeled = np.zeros((60, 2)), (np.arange(60) < 20).astype(int)
+    for prior, expected in ((0.9, 1), (0.1, 0)):
+        model = PUForestClassifier(prior, n_estimators=10, candidates="fast").fit(X, labeled)
+        assert (model.predict(X) == expected).all()
+        assert (model.set_params(threshold=("cost", 1e6)).predict(X) == 1).all()
+
+
+def test_votes_for_another_prior_have_no_out_of_bag_threshold(blobs):
+    X, labeled, _ = blobs
+    model = forest(oob_score=True, threshold="prior").fit(X, labeled)
+    with pytest.raises(ValueError, match="set threshold to a number first"):
+        model.with_prior(0.5)
+    assert model.set_params(threshold=0.5).with_prior(0.5).prior_ == 0.5
+
+
 def test_trees_of_a_forest_with_a_rule_use_one_half(blobs):
     X, labeled, _ = blobs
     model = forest(oob_score=True, threshold="prior").fit(X, labeled)

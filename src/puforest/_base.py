@@ -35,6 +35,9 @@ from puforest.prior._estimate import missing_prior
 from puforest.risk import RISKS
 from puforest.scenario import SCENARIOS
 
+# Threshold that even rows without a positive vote are above.
+BELOW_ZERO = float(np.nextafter(0, -1))
+
 
 class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
     """Base of all estimators. A single tree is a forest of one."""
@@ -310,8 +313,9 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, 2)
-            Columns as in ``classes_``. With hard voting these are fractions of the trees, which
-            rank rows well but are not calibrated probabilities; see `PUCalibratedClassifier`.
+            Columns as in ``classes_``. Those of `PUForestClassifier` are calibrated probabilities.
+            Those of the other estimators with hard voting are fractions of the trees, which rank
+            rows well but are not calibrated; see `PUCalibratedClassifier`.
         """
         positive = self._positive_votes(X)
         return np.column_stack([1 - positive, positive])
@@ -328,8 +332,7 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Twice the difference, above 0 for rows that ``predict`` classifies as positive. With the
-            threshold 0.5, it is the mean vote of the trees for the positive class, from -1 to 1.
+            Twice the difference, above 0 for rows that ``predict`` classifies as positive.
         """
         return 2 * (self._positive_votes(X) - self.threshold_)
 
@@ -376,7 +379,8 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         The splits stay the same, and leaf values are recomputed from the masses of the leaves under
         the new prior. This only has an effect on leaves that hold both classes, so limit the growth
         of the trees with ``min_samples_leaf``, ``max_leaf_nodes`` or ``max_depth``. Refitting may
-        choose other splits.
+        choose other splits. The scores of a `PUForestClassifier` stay the same; its calibration and
+        its threshold change.
 
         Parameters
         ----------
@@ -401,6 +405,7 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         new = check.class_prior(prior)
         if new is None:
             raise TypeError("prior must be a number between 0 and 1, got None")
+        evaluation = self._evaluation_with_prior(new)
         record, masses = self._record, GroupMasses(new, new, 1 - new)
         if not record.is_supervised:
             refuse_impossible_prior(new, record.masses.labeled_u)
@@ -413,12 +418,18 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
             masses=masses,
             parameters=record.parameters | {"prior": new},
             prior_estimate=None,
-            **self._evaluation_with_prior(new),
+            **evaluation,
         )
         return other
 
     def _evaluation_with_prior(self, prior: float) -> dict[str, Any]:
         """Return the changes to the evaluation in the record if the prior changes."""
+        if is_rule(checked_threshold(self.threshold)):
+            raise ValueError(
+                f"threshold={self.threshold!r} is set from out-of-bag votes for the prior "
+                f"{self.prior_:.4g}, which are not known for another prior: set threshold to a "
+                "number first"
+            )
         return {"out_of_bag": None, "curve": None}
 
     # Attributes of the fit, all of which are in the record
@@ -437,7 +448,9 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
                 "pass a number as threshold"
             )
         threshold = score_threshold(rule, record.curve, record.prior)
-        return threshold if record.calibrator is None else record.calibrator.at(threshold)
+        if record.calibrator is not None:
+            return record.calibrator.at(threshold)
+        return max(threshold, BELOW_ZERO)
 
     def _fraction_above(self, threshold: float) -> float | None:
         """Estimate the fraction of the population with a larger probability, if it is known."""

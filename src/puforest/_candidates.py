@@ -35,6 +35,8 @@ Array = NDArray[np.float64]
 # and of the population in the leaf. Unlike a posterior, it does not depend on the prior.
 VOTING = "ratio"
 
+N_FOLDS = 5
+
 # A tree is grown on at most this many labeled rows, so that the time of a fit is bounded.
 MAX_LABELED = 10_000
 
@@ -186,8 +188,8 @@ def grow_trees(
     separates = recipe.growth == "separation"
     rows = data.rows
     n_labeled = min(rows.n_labeled, MAX_LABELED)
-    n_seen = min(rows.n_labeled * (data.n_folds - 1) / data.n_folds, MAX_LABELED)
-    n_unlabeled = min(rows.n_unlabeled, max(1, round(recipe.unlabeled_per_labeled * n_seen)))
+    wanted = recipe.unlabeled_per_labeled * labeled_per_tree(rows.n_labeled, data.n_folds)
+    n_unlabeled = max(1, round(min(rows.n_unlabeled, wanted)))
     params = train_params(
         {
             "risk": "pn" if separates else "nnpu",
@@ -213,6 +215,11 @@ def grow_trees(
     rows, growth = for_separation(rows, masses)
     set_masses(params, growth)
     return with_pu_masses(grow(data.codes, rows, params, progress), masses.labeled_p)
+
+
+def labeled_per_tree(n_labeled: int, n_folds: int = N_FOLDS) -> float:
+    """Return the mean number of labeled rows that a tree is grown on."""
+    return min(n_labeled * (n_folds - 1) / n_folds, MAX_LABELED)
 
 
 def for_separation(rows: TrainingRows, masses: GroupMasses) -> tuple[TrainingRows, GroupMasses]:
@@ -250,7 +257,7 @@ def compare(candidates: Sequence[Candidate], data: TrainingSet, masses: GroupMas
         error = sample.standard_error(
             best.on_positives - found.on_positives, best.on_population - found.on_population
         )
-        kept = behind <= MAX_ERRORS * error
+        kept = behind == 0 or behind <= MAX_ERRORS * error
         result.append(
             Compared(
                 candidate.recipe,

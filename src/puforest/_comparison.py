@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from puforest.recipes import Recipe
 
@@ -36,7 +38,7 @@ class Compared:
     standard_error: float
     behind: float
     behind_error: float
-    seconds: float
+    seconds: float = field(compare=False)
     n_trees: int
 
     @property
@@ -69,11 +71,21 @@ class Comparison:
     def __getitem__(self, i: int) -> Compared:
         return self.rows[i]
 
-    def with_trees(self, n_trees: Mapping[Recipe, int]) -> Comparison:
-        """Return the same comparison with other numbers of trees, 0 for recipes not listed."""
+    def completed(self, kept: Mapping[Recipe, tuple[int, float]]) -> Comparison:
+        """Return the comparison with the final numbers of trees and seconds of the kept recipes."""
         return Comparison(
-            tuple(replace(row, n_trees=n_trees.get(row.recipe, 0)) for row in self.rows)
+            tuple(
+                replace(row, n_trees=kept[row.recipe][0], seconds=kept[row.recipe][1])
+                if row.recipe in kept
+                else row
+                for row in self.rows
+            )
         )
+
+    def recipe_of_tree(self, t: int) -> Recipe:
+        """Return the recipe of a tree of the model."""
+        ends = np.cumsum([row.n_trees for row in self.rows])
+        return self.rows[int(np.searchsorted(ends, t, side="right"))].recipe
 
     def __str__(self) -> str:
         columns = [

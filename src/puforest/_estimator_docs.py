@@ -117,8 +117,8 @@ FOREST_ATTRIBUTES = """oob_decision_function_ : ndarray of shape (n_samples,)
     none.
     Only available with ``oob_score=True``.
 oob_risk_ : float
-    Out-of-bag estimate of the error rate: the zero-one risk under ``risk``; nan if no row of one
-    of the groups is out of bag. Only available with ``oob_score=True``.
+    Out-of-bag estimate of the error rate with a threshold of 0.5: the zero-one risk under ``risk``;
+    nan if no row of one of the groups is out of bag. Only available with ``oob_score=True``.
 oob_score_ : float
     Out-of-bag estimate of the accuracy, 1 - ``oob_risk_``. Only available with
     ``oob_score=True``.
@@ -138,8 +138,8 @@ PU_FOREST_PARAMETERS = {
     "n_estimators": """int or "auto", default={default}
     Number of trees of the model, which the recipes that are kept share, and of each candidate in
     the comparison; rounded up to a multiple of 10 per recipe. "auto": 200 for each candidate, and
-    200 to 800 for the model. The number is doubled as long as the out-of-bag predictions have not
-    settled: more trees would change more than 2% of the rows that are predicted positive, as
+    about 200 to 800 for the model. The number is doubled as long as the out-of-bag predictions have
+    not settled: more trees would change more than 2% of the rows that are predicted positive, as
     estimated from the difference between two halves of the trees.""",
     "candidates": """"auto", "fast" or list of Recipe, default={default}
     Recipes of the candidate forests. "auto": seven recipes chosen in a study of the development

@@ -70,8 +70,11 @@ def is_rule(threshold: Threshold) -> bool:
 
 
 def score_threshold(rule: Threshold, curve: ScoreCurve, prior: float) -> float:
-    """Apply a rule to the curve of out-of-bag scores; rows with larger scores are positive."""
-    r, q = curve.above()
+    """Apply a rule to the curve of out-of-bag scores; rows with larger scores are positive.
+
+    Minus infinity means that all rows are.
+    """
+    r, q = (np.append(1.0, fraction) for fraction in curve.above())
     if rule == "prior":
         best = np.argmin(np.abs(q - prior))
     elif rule == "f1":
@@ -80,4 +83,4 @@ def score_threshold(rule: Threshold, curve: ScoreCurve, prior: float) -> float:
         assert isinstance(rule, tuple)
         # Costs of the missed positives, and of the other rows that are predicted positive
         best = np.argmin(rule[1] * prior * (1 - r) + np.maximum(0, q - prior * r))
-    return float(curve.middles()[best])
+    return float(np.append(-np.inf, curve.middles())[best])

@@ -13,6 +13,7 @@ from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
 from puforest._calibrators import Sigmoid, fit_sigmoid
 from puforest._candidates import (
+    N_FOLDS,
     VOTING,
     Candidate,
     TrainingSet,
@@ -31,7 +32,6 @@ from puforest._model import Forest
 from puforest._model_methods import ModelMethodsMixin
 from puforest._monotone import monotone_features
 from puforest._progress import Steps
-from puforest._rates import accuracy
 from puforest._schema import FeatureSchema
 from puforest._score_curve import ScoreCurve, row_weights, score_curve
 from puforest._threshold import checked_threshold
@@ -41,15 +41,14 @@ from puforest.forest import BaseForest
 from puforest.prior import PriorEstimate
 from puforest.prior._estimate import warn_of_estimate
 from puforest.prior.bbe import prior_from_scores
-from puforest.recipes import Recipe, checked_candidates, is_fast
+from puforest.recipes import checked_candidates, is_fast
+from puforest.risk import classification_risk
 from puforest.scenario import SCENARIOS
 from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
 
 __all__ = ["PUForestClassifier"]
 
 Array = NDArray[np.float64]
-
-N_FOLDS = 5
 
 # With n_estimators="auto", each candidate has this many trees, and the model starts with as many.
 # They are doubled until at most this fraction of the predicted positives would change with more
@@ -92,6 +91,8 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         Out-of-bag estimate of the error rate at ``threshold_``.
     oob_score_ : float
         Out-of-bag estimate of the accuracy, 1 - ``oob_risk_``.
+    estimators_ : list
+        Fitted trees, which predict the fraction of positives in their leaves.
 
     See Also
     --------
@@ -99,9 +100,9 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
 
     Notes
     -----
-    The rows are divided into five folds, with duplicates in the same one, and each tree is grown
-    without one of them. So each row is scored by a fifth of the trees, and rows that appear both
-    labeled and unlabeled do not distort the comparison.
+    The rows are divided into five folds, with duplicates in the same one unless there are too few
+    distinct rows, and each tree is grown without one of them. So each row is scored by a fifth of
+    the trees, and rows that appear both labeled and unlabeled do not distort the comparison.
 
     Examples
     --------
@@ -179,8 +180,8 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             X, y, estimator=type(self).__name__, categorical_features=self.categorical_features
         )
         rows = training_rows(y, sample_weight, propensity, risk=self.risk)
-        warn_if_swapped(rows)
         _require_rows(rows)
+        verbose = check.verbosity(self.verbose)
         estimates = prior is None and propensity is None
         masses = None if estimates else self._masses(rows, prior)
 
@@ -201,11 +202,13 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             compared=compared_positions(rows, rng),
             n_threads=n_threads,
         )
-        steps = Steps(2 * len(candidates) + 1, self.verbose, progress)
+        steps = Steps(2 * len(candidates) + 1, verbose, progress)
         first = [c for c in candidates if not c.needs_prior]
         unit = self._masses(rows, 1.0)
         for candidate in first:
             candidate.start(data, n_trees, unit, steps)
+        if first or not estimates:  # otherwise the estimation of the prior warns
+            warn_if_swapped(rows)
         estimate = None
         if masses is None:
             estimate = self._estimate_prior_from(first, data, y, sample_weight)
@@ -219,10 +222,10 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         most = MAX_TREES if settles else n_trees
         n_each, scores = add_trees(kept, data, masses, unit, n_trees, most)
         forest = Forest.joined([c.part(0, n_each, masses.labeled_p) for c in kept])
-        curve = score_curve(scores, data.rows, masses)
-        assert curve is not None  # every row has a score
         decision = np.full(len(table), np.nan)
         decision[rows.order] = 2 * scores - 1
+        curve = score_curve((decision[rows.order] + 1) / 2, data.rows, masses)
+        assert curve is not None  # every row has a score
         # Not get_params, which leaves out those that a subclass fixes in its __init__.
         parameters = {name: v for name, v in vars(self).items() if not name.startswith("_")}
         self._record = FitRecord(
@@ -237,7 +240,7 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             out_of_bag=OutOfBag(decision, np.nan),
             curve=curve,
             calibrator=calibrated(curve, masses.labeled_p),
-            comparison=comparison.with_trees({c.recipe: n_each for c in kept}),
+            comparison=comparison.completed({c.recipe: (n_each, c.seconds) for c in kept}),
         )
         self._forest = forest
         steps.finish()
@@ -311,20 +314,17 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         curve = record.curve
         assert curve is not None
         positive = self._calibrated(curve.score) > self.threshold_
-        r, q = (float(mass @ positive) for mass in (curve.positive, curve.population))
-        return 1 - accuracy(r, q, record.prior)
+        w_p, w_u = record.prior * (curve.positive @ positive), curve.population @ positive
+        return float(classification_risk(w_p, w_u, prior=record.prior, risk=self.risk))
 
     @property
     def oob_score_(self) -> float:
         """Out-of-bag estimate of the accuracy, 1 - ``oob_risk_``."""
         return 1 - self.oob_risk_
 
-    def _recipe_of_trees(self) -> list[Recipe]:
-        return [row.recipe for row in self.comparison_ for _ in range(row.n_trees)]
-
     def _tree(self, t: int, params: dict[str, Any]) -> Any:
         """Return a tree as an estimator that predicts the fraction of positives in its leaves."""
-        recipe = self._recipe_of_trees()[t]
+        recipe = self.comparison_.recipe_of_tree(t)
         kind = PUExtraTreeClassifier if recipe.splits == "random" else PUDecisionTreeClassifier
         params |= {
             "voting": "soft",

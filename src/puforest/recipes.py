@@ -58,6 +58,8 @@ class Recipe:
         check.one_of("loss", self.loss, LOSSES)
         check.integer("min_samples_leaf", self.min_samples_leaf, 1)
         check.features_to_draw(self.max_features, check.MAX_UINT32)
+        if isinstance(self.max_features, float) and self.max_features == 1:
+            object.__setattr__(self, "max_features", None)  # 1.0 would be equal to 1
         ratio = self.unlabeled_per_labeled
         if not check.is_real(ratio) or not 0 < ratio <= sys.float_info.max:
             raise ValueError(f"unlabeled_per_labeled must be a positive number, got {ratio!r}")

@@ -83,7 +83,7 @@ class ModelOptions:
         typer.Option(
             "--trees",
             min=1,
-            help="Number of trees. Model forest: of each candidate; by default, as many as needed.",
+            help="Number of trees. Model forest: as many as needed by default.",
             rich_help_panel=o.TRAINING,
         ),
     ] = None
@@ -222,10 +222,11 @@ class ModelOptions:
 
 def with_recipes(given: dict[str, Any], n_labeled: int) -> dict[str, Any]:
     """Replace options of the trees by recipes that have them."""
+    from puforest._candidates import labeled_per_tree
     from puforest.recipes import checked_candidates
 
     changes = {name: given[name] for name in OF_RECIPES if name in given}
-    most = given.get("max_unlabeled", float("inf")) / n_labeled
+    most = given.get("max_unlabeled", float("inf")) / labeled_per_tree(n_labeled)
     if not changes and most == float("inf"):
         return given
     recipes = [

@@ -57,7 +57,7 @@ def export(
         if tree is not None or max_depth is not None:
             raise ValueError(f"--to {to} exports all trees: remove --tree and --max-depth")
     if output is not None:
-        refuse_existing(output, force=force)
+        refuse_existing(output, force=force, inputs=[model])
     fitted = o.load(model)
 
     def lines() -> Iterator[str]:

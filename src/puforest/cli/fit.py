@@ -98,7 +98,7 @@ def fit(
 
     started = time.perf_counter()
     options.refuse_options_of_others()
-    refuse_existing(output, force=force)
+    refuse_existing(output, force=force, inputs=[data])
     directions = monotonic_directions(monotonic or ())
     source = reading.open(data)
     source.require_columns(directions, "--monotonic")

@@ -98,7 +98,7 @@ def predict(
         raise ValueError("-o - and --json both print to standard output: write to a file instead")
     extension = ".csv" if printed else output_extension(output)
     if not printed:
-        refuse_existing(output, force=force)
+        refuse_existing(output, force=force, inputs=[model, data])
     forest = o.load_for(model, threads)
     limit = o.threshold_for(forest, threshold)
     source = reading.open(data, forest)

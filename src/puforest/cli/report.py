@@ -65,7 +65,7 @@ def report(
     from puforest.cli.tables._write import refuse_existing
     from puforest.report import write_report
 
-    refuse_existing(output, force=force)
+    refuse_existing(output, force=force, inputs=[model, data])
     fitted = o.load_for(model, threads)
     X = y = None
     if data is not None:

@@ -25,6 +25,9 @@ Array = NDArray[np.float64]
 MAX_ROWS = 100_000
 
 
+BELOW_ONE = float(np.nextafter(1, 0))
+
+
 class PriorEstimatedWarning(UserWarning):
     """Warning that the class prior was estimated because none was given."""
 
@@ -220,7 +223,7 @@ def population_prior(
     least = 0.5 / labels.n_unlabeled
 
     def prior(value: float) -> float:
-        return known + (1 - known) * float(np.clip(value, least, 1 - least))
+        return min(known + (1 - known) * float(np.clip(value, least, 1 - least)), BELOW_ONE)
 
     unlabeled_prior = float(np.clip(found.value, least, 1 - least))
     return PriorEstimate(

@@ -153,13 +153,12 @@ def out_of_bag_scores(subject: Subject, sample: PUSample) -> Array | None:
     scores = np.nan_to_num((evaluated.decision_function + 1) / 2)  # nan: rows of weight zero
     if len(scores) != len(sample):
         return None
-    edges = np.append(-1.0, curve.score + ROUNDING)
-    last = np.append(np.diff(curve.score) > 2 * ROUNDING, True)  # of scores that are nearly equal
+    place = np.minimum(np.searchsorted(curve.score, scores), len(curve) - 1)
     for weight, expected in (
         (sample.positive, curve.positive),
         (sample.population, curve.population),
     ):
-        found = np.histogram(scores, edges, weights=weight)[0]
-        if np.abs(np.cumsum(found - expected)[last]).max() > ROUNDING:
+        found = np.bincount(place, weights=weight, minlength=len(curve))
+        if np.abs(found - expected).max() > ROUNDING:
             return None
     return forest._calibrated(scores)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,15 @@ from puforest.cli.tables._arrow import arrow
 CODECS = {".gz": "gzip", ".zst": "zstd"}
 
 
-def refuse_existing(path: Path, *, force: bool) -> None:
-    """Raise an error if `path` cannot be written, or exists and `force` is not set."""
+def refuse_existing(path: Path, *, force: bool, inputs: Sequence[Path | None] = ()) -> None:
+    """Raise an error if `path` cannot be written, or exists and `force` is not set.
+
+    Files that are read, `inputs`, are not replaced in any case.
+    """
     require_place(path)
+    for source in inputs:
+        if source is not None and path.exists() and source.exists() and path.samefile(source):
+            raise ValueError(f"{path} is also the input: choose another name for the output")
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists: use --force to replace it, or choose another name")
 
