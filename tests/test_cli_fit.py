@@ -112,9 +112,9 @@ def test_options_of_the_forest_apply_to_all_candidates(forest_of):
     fields = {
         ("--loss", "logistic"): ("loss", "logistic"),
         ("--min-samples-leaf", 20): ("min_samples_leaf", 20),
-        ("--max-features", "all"): ("max_features", 1.0),
+        ("--max-features", "all"): ("max_features", None),
         ("--max-features", 2): ("max_features", 2),
-        ("--max-unlabeled", 46): ("unlabeled_per_labeled", 46 / n_labeled),
+        ("--max-unlabeled", 46): ("unlabeled_per_labeled", 46 / (n_labeled * 4 / 5)),
     }
     default, _ = forest_of("--no-quality")
     assert [row.recipe for row in default.comparison_] == list(RECIPES)
