@@ -127,7 +127,7 @@ def test_options_of_the_forest_apply_to_all_candidates(forest_of):
         assert model._forest.n_labeled.tolist() != default._forest.n_labeled.tolist()
     ample, _ = forest_of("--no-quality", "--max-unlabeled", 10**6)
     assert [row.recipe.unlabeled_per_labeled for row in ample.comparison_] == [
-        min(recipe.unlabeled_per_labeled, 485 / n_labeled) for recipe in RECIPES
+        min(recipe.unlabeled_per_labeled, 485 / (n_labeled * 4 / 5)) for recipe in RECIPES
     ]
     fast, _ = forest_of("--no-quality", "--candidates", "fast")
     assert [row.recipe for row in fast.comparison_] == list(FASTEST)

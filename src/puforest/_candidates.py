@@ -80,6 +80,11 @@ class TrainingSet:
     compared: NDArray[np.intp]
     n_threads: int
 
+    @property
+    def compares_all(self) -> bool:
+        """True if candidates are compared on all rows."""
+        return len(self.compared) == len(self.rows.order)
+
     def out_of_bag(self, forest: Forest, positions: NDArray[np.intp] | None = None) -> Array:
         """Score training rows out of bag, in the order of their positions; all by default."""
         rows = self.rows if positions is None else self.rows.at(positions)
@@ -94,8 +99,12 @@ class TrainingSet:
         return scores[rows.order]
 
 
-def compared_positions(rows: TrainingRows, rng: np.random.RandomState) -> NDArray[np.intp]:
-    """Draw the positions of the rows on which candidates are compared."""
+def compared_positions(
+    rows: TrainingRows, n_candidates: int, rng: np.random.RandomState
+) -> NDArray[np.intp]:
+    """Draw the positions of the rows on which candidates are compared; all for a single one."""
+    if n_candidates == 1:
+        return np.arange(len(rows.order))
     groups = (np.arange(rows.n_labeled), np.arange(rows.n_labeled, len(rows.order)))
     return np.concatenate(
         [

@@ -199,7 +199,7 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             n_folds=n_folds,
             scenario=self.scenario,
             monotone=monotone_features(self.monotonic_cst, schema),
-            compared=compared_positions(rows, rng),
+            compared=compared_positions(rows, len(recipes), rng),
             n_threads=n_threads,
         )
         steps = Steps(2 * len(candidates) + 1, verbose, progress)
@@ -369,12 +369,17 @@ def add_trees(
     _, population = row_weights(data.rows, masses)
     while True:
         half = -(-n_trees // (2 * len(kept) * data.n_folds)) * data.n_folds
+        is_scored = len(kept) == 1 and kept[0].forest.n_trees == 2 * half and data.compares_all
         for candidate in kept:
             candidate.grow(data, 2 * half, masses if candidate.needs_prior else unit)
-        halves = [
-            data.out_of_bag(Forest.joined([c.part(first, first + half, prior) for c in kept]))
-            for first in (0, half)
-        ]
+        halves = (
+            kept[0].batches
+            if is_scored
+            else [
+                data.out_of_bag(Forest.joined([c.part(first, first + half, prior) for c in kept]))
+                for first in (0, half)
+            ]
+        )
         if n_trees >= most or exchanged(halves, population, prior) <= MAX_EXCHANGED:
             return 2 * half, np.mean(halves, axis=0)
         n_trees *= 2
