@@ -77,7 +77,7 @@ COMBINED = {
         candidates=[recipe for recipe in RECIPES if recipe.growth == "separation"]
     ),
     'default with n_estimators="auto"': variant(n_estimators="auto"),
-    "default with 100 trees per recipe": variant(n_estimators=100),
+    "default with n_estimators=100": variant(n_estimators=100),
     "default with threshold=0.5": variant(threshold=0.5),
     'default with threshold="f1"': variant(threshold="f1"),
     "the paper's PU ET": Method(forest(), takes_tables=True, has_probabilities=True),
@@ -94,9 +94,9 @@ COLUMNS = {
 }
 INTRODUCTION = """\
 Variants of PUForestClassifier on {n_datasets} data sets with 50, 200 and 1000 labeled rows in both
-scenarios, one draw each, with a known class prior: the cases of the leaderboard, without the three
-largest data sets. Values are means over the data sets; ranks are by accuracy. Unless stated
-otherwise, candidates and models have {n_trees} trees.
+scenarios, one draw each, with a known class prior: the cases of the leaderboard on these data sets.
+Values are means over the data sets; ranks are by accuracy. Unless stated otherwise, candidates and
+models have {n_trees} trees.
 """
 
 

@@ -79,10 +79,11 @@ class Recipe:
         return ", ".join(parts)
 
 
-# The best single recipe in the study of defaults (experiments/defaults.py).
+# Among the best single recipes in the study of defaults (experiments/defaults.py), also on images, and
+# independent of the prior.
 FAST = (Recipe(),)
 
-# Chosen in the same study: different enough for some of them to fit each kind of data.
+# Different enough for some of them to fit each kind of data.
 RECIPES = (
     *FAST,
     Recipe(unlabeled_per_labeled=2, min_samples_leaf=3),
