@@ -79,8 +79,8 @@ class Recipe:
         return ", ".join(parts)
 
 
-# Among the best single recipes in the study of defaults (experiments/defaults.py), also on images, and
-# independent of the prior.
+# One of the best single recipes in the study of defaults (experiments/defaults.py), which does not
+# depend on the prior.
 FAST = (Recipe(),)
 
 # Different enough for some of them to fit each kind of data.
