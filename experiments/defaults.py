@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.machine import cores
 from benchmarks.records import markdown, replace_section
 from experiments.development import DATASETS, LARGE, Folders, cases, load_development
-from experiments.harness import NO_DATA, Results, end, perform_all
+from experiments.harness import NO_DATA, Results, perform_and_write
 from experiments.leaderboard import DOCS
 from experiments.methods import METHODS, Method, Run, Setting, forest
 from experiments.ranking import mean_ranks
@@ -164,15 +164,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     results = Results(args.out / "defaults.csv")
     folders = Folders(args.data, args.keel)
     runs, unavailable = plan(args.datasets, folders)
-    interrupted = False
-    try:
-        unavailable |= perform_all(
-            runs, results, lambda name: load_development(name, folders), threads=args.threads
-        )
-    except KeyboardInterrupt:
-        interrupted = True
-    write(results, args.out, DOCS if args.out == out else None)
-    end(unavailable, interrupted=interrupted)
+    perform_and_write(
+        runs,
+        results,
+        lambda name: load_development(name, folders),
+        lambda: write(results, args.out, DOCS if args.out == out else None),
+        threads=args.threads,
+        unavailable=unavailable,
+    )
 
 
 if __name__ == "__main__":

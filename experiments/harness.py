@@ -275,6 +275,25 @@ def perform_all(
     return unavailable
 
 
+def perform_and_write(
+    runs: Iterable[Run],
+    results: Results,
+    load: Callable[[str], Split | WholeTable],
+    write: Callable[[], None],
+    *,
+    threads: int,
+    unavailable: dict[str, str],
+) -> None:
+    """Do the missing runs and write the page, also after an interruption."""
+    interrupted = False
+    try:
+        unavailable = unavailable | perform_all(runs, results, load, threads=threads)
+    except KeyboardInterrupt:
+        interrupted = True
+    write()
+    end(unavailable, interrupted=interrupted)
+
+
 def end(unavailable: dict[str, str], *, interrupted: bool) -> None:
     """Exit with a message if the run was interrupted or data sets were skipped."""
     if interrupted:

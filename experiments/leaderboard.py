@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.machine import ROOT, cores
 from experiments import development, leaderboard_page
 from experiments.development import DATASETS, LARGE, SMALL, Folders, load_development
-from experiments.harness import NO_DATA, Results, end, perform_all
+from experiments.harness import NO_DATA, Results, perform_and_write
 from experiments.methods import METHODS, Run
 from experiments.rivals import FAST, KNOWN_PRIOR, NETWORK, OURS, PAPER, UNKNOWN_PRIOR
 
@@ -120,15 +120,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     runs, unavailable = plan(args.parts, args.datasets, folders, args.draws)
     if args.methods is not None:
         runs = [run for run in runs if run.method in args.methods]
-    interrupted = False
-    try:
-        unavailable |= perform_all(
-            runs, results, lambda name: load_development(name, folders), threads=args.threads
-        )
-    except KeyboardInterrupt:
-        interrupted = True
-    leaderboard_page.write(results, args.out, docs)
-    end(unavailable, interrupted=interrupted)
+    perform_and_write(
+        runs,
+        results,
+        lambda name: load_development(name, folders),
+        lambda: leaderboard_page.write(results, args.out, docs),
+        threads=args.threads,
+        unavailable=unavailable,
+    )
 
 
 if __name__ == "__main__":

@@ -61,6 +61,13 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         """Set the parameters, given the `locals()` of ``__init__``."""
         self.__dict__.update({name: v for name, v in arguments.items() if name != "self"})
 
+    def _parameters(self) -> dict[str, Any]:
+        """Return all parameters.
+
+        Not get_params, which leaves out those that a subclass fixes in its ``__init__``.
+        """
+        return {name: v for name, v in vars(self).items() if not name.startswith("_")}
+
     @atomic_fit
     def fit(
         self,
@@ -109,8 +116,7 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         earlier = self._record if self._adds_trees() else None
         schema, table, y = self._training_data(X, y, earlier)
         rows = training_rows(y, sample_weight, propensity, risk=self.risk)
-        # Not get_params, which leaves out those that a subclass fixes in its __init__.
-        parameters = {name: v for name, v in vars(self).items() if not name.startswith("_")}
+        parameters = self._parameters()
         params = train_params(parameters, thresholds=self._thresholds, rows=rows, table=table)
         increasing, decreasing = monotone_features(self.monotonic_cst, schema)
         params.increasing_features, params.decreasing_features = increasing, decreasing
@@ -124,14 +130,7 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
                 estimate, prior = earlier.prior_estimate, earlier.prior
         elif self.risk != "pn":
             warn_if_swapped(rows)  # as the estimation of the prior does
-        masses = group_masses(
-            risk=self.risk,
-            scenario=self.scenario,
-            prior=prior,
-            labeled=rows.labeled_weight,
-            unlabeled=rows.unlabeled_weight,
-            propensity=rows.propensity,
-        )
+        masses = self._masses(rows, prior)
         set_masses(params, masses)
         params.seed = draw_seed(self.random_state) if earlier is None else earlier.seed
         record = FitRecord(
@@ -154,6 +153,17 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
             )
         self._record, self._forest = record, forest
         return self
+
+    def _masses(self, rows: TrainingRows, prior: float | None) -> GroupMasses:
+        """Compute the masses of the two groups of rows."""
+        return group_masses(
+            risk=self.risk,
+            scenario=self.scenario,
+            prior=prior,
+            labeled=rows.labeled_weight,
+            unlabeled=rows.unlabeled_weight,
+            propensity=rows.propensity,
+        )
 
     def _adds_trees(self) -> bool:
         """Return True if this fit adds trees to an earlier one."""

@@ -27,7 +27,7 @@ from puforest._encoded import EncodedTable
 from puforest._estimator_docs import documented_pu_forest
 from puforest._fit_record import FitRecord, OutOfBag
 from puforest._folds import shared_folds
-from puforest._masses import GroupMasses, group_masses
+from puforest._masses import GroupMasses
 from puforest._model import Forest
 from puforest._model_methods import ModelMethodsMixin
 from puforest._monotone import monotone_features
@@ -204,11 +204,11 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         )
         steps = Steps(2 * len(candidates) + 1, verbose, progress)
         first = [c for c in candidates if not c.needs_prior]
+        if first or not estimates:  # otherwise the estimation of the prior warns
+            warn_if_swapped(rows)
         unit = self._masses(rows, 1.0)
         for candidate in first:
             candidate.start(data, n_trees, unit, steps)
-        if first or not estimates:  # otherwise the estimation of the prior warns
-            warn_if_swapped(rows)
         estimate = None
         if masses is None:
             estimate = self._estimate_prior_from(first, data, y, sample_weight)
@@ -226,12 +226,10 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         decision[rows.order] = 2 * scores - 1
         curve = score_curve((decision[rows.order] + 1) / 2, data.rows, masses)
         assert curve is not None  # every row has a score
-        # Not get_params, which leaves out those that a subclass fixes in its __init__.
-        parameters = {name: v for name, v in vars(self).items() if not name.startswith("_")}
         self._record = FitRecord(
             classes=rows.classes,
             schema=schema,
-            parameters=parameters,
+            parameters=self._parameters(),
             masses=masses,
             prior_estimate=estimate,
             n_labeled=rows.n_labeled,
@@ -255,16 +253,6 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
                 f"n_estimators must be an integer or 'auto', got {self.n_estimators!r}"
             )
         return check.integer("n_estimators", self.n_estimators, 1)
-
-    def _masses(self, rows: TrainingRows, prior: float | None) -> GroupMasses:
-        return group_masses(
-            risk=self.risk,
-            scenario=self.scenario,
-            prior=prior,
-            labeled=rows.labeled_weight,
-            unlabeled=rows.unlabeled_weight,
-            propensity=rows.propensity,
-        )
 
     def _estimate_prior_from(
         self,
