@@ -31,7 +31,8 @@ PARAMETERS = {
     "threshold": """float, "prior", "f1" or ("cost", ratio), default={default}
     Threshold on the predicted probability above which rows are classified as positive: a number, or
     a rule applied to out-of-bag predictions. "prior": the fraction of the population that is
-    predicted positive is the class prior. "f1": the largest estimated F1 score. ("cost", ratio):
+    predicted positive is the class prior, or if ties prevent that, the next smaller or larger
+    fraction with fewer estimated errors. "f1": the largest estimated F1 score. ("cost", ratio):
     the smallest estimated cost, if a missed positive costs ``ratio`` times as much as a false
     positive. The parameter can be changed after the fit.""",
     "max_features": """{{"sqrt", "log2"}}, int, float or None, default={default}
