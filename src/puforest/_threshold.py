@@ -77,17 +77,15 @@ def score_threshold(rule: Threshold, curve: ScoreCurve, prior: float) -> float:
 
     Minus infinity means that all rows are.
     """
-    r, q = (np.append(1.0, fraction) for fraction in curve.above())  # descending
+    r, q = (np.append(1.0, fraction) for fraction in curve.above())
     ratio = rule[1] if isinstance(rule, tuple) else 1.0
     # Costs of the missed positives, and of the other rows that are predicted positive
     cost = ratio * prior * (1 - r) + np.maximum(0, q - prior * r)
     if rule == "prior":
         # Ties can leave out the prior. Of the next larger and the next smaller fraction, the one
         # with fewer errors is taken.
-        larger = np.count_nonzero(q >= prior - ROUNDING) - 1
-        smaller = min(larger + 1, len(q) - 1)
-        hits = q[larger] <= prior + ROUNDING
-        best = larger if hits or cost[larger] <= cost[smaller] else smaller
+        larger, smaller = q[q >= prior - ROUNDING].min(), q[q <= prior + ROUNDING].max()
+        best = np.argmin(np.where((q == larger) | (q == smaller), cost, np.inf))
     elif rule == "f1":
         best = np.argmax(f1(r, q, np.full(len(q), prior)))
     else:
