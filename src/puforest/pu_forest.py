@@ -56,7 +56,7 @@ Array = NDArray[np.float64]
 # trees, or the maximum is reached. Trees on many rows take longer, but fewer of them can tell
 # candidates apart, so each candidate has about this many rows in all of its trees.
 FIRST_TREES = 200
-LEAST_TREES = 50
+LEAST_TREES = 100
 COMPARED_ROWS = 1_000_000
 MAX_TREES = 800
 MAX_EXCHANGED = 0.02
