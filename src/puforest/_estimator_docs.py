@@ -139,10 +139,10 @@ PU_FOREST_PARAMETERS = {
     "n_estimators": """int or "auto", default={default}
     Number of trees of the model, which the recipes that are kept share, and of each candidate in
     the comparison; rounded up to a multiple of 10 per recipe. "auto": 200 for each candidate, fewer
-    (at least 100) if there are more than about a thousand labeled rows, and about 200 to 800 for the
-    model. The number is doubled as long as the out-of-bag predictions have
-    not settled: more trees would change more than 2% of the rows that are predicted positive, as
-    estimated from the difference between two halves of the trees.""",
+    (at least 100) if there are more than about a thousand labeled rows, and about 200 to 800 for
+    the model. The number is doubled as long as the out-of-bag predictions have not settled: more
+    trees would change more than 2% of the rows that are predicted positive, as estimated from the
+    difference between two halves of the trees.""",
     "candidates": """"auto", "fast" or list of Recipe, default={default}
     Recipes of the candidate forests. "auto": six recipes chosen in a study of the development
     data sets. "fast": only the first of them, and 200 trees with ``n_estimators="auto"``. Otherwise
