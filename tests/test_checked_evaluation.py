@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GridSearchCV
 from test_checked import blob_checks
 
+from benchmarks import checked as benchmark
+from benchmarks.records import read_lines
 from puforest import PUExtraTreesClassifier, PUForestClassifier, PURandomForestClassifier, load
 from puforest._sample import pu_sample
 from puforest.calibration import PUCalibratedClassifier
@@ -326,3 +328,18 @@ def test_files_and_descriptions(model, blobs, tmp_path):
     for fitted in (model, loaded):
         assert f"60 unlabeled rows, of which {n} positive" in str(fitted.describe())
     assert "checked rows" not in str(model.fit(X, labeled).describe())
+
+
+def test_benchmark(tmp_path, monkeypatch):
+    monkeypatch.setattr(benchmark, "CHECKS", (50, 200))
+    benchmark.main(
+        ["--workloads", "digits", "--draws", "1", "--rows", "800", "--out", str(tmp_path)]
+    )
+    records = read_lines(tmp_path / "checked.jsonl")
+    cases = [(r["design"], r["checks"]) for r in records]
+    expected = [("none", 0), *((d, n) for d in ("random", "top") for n in (50, 200))]
+    assert cases == [case for case in expected for _ in benchmark.MODELS]
+    at_top = [r["found"] / r["checks"] for r in records if r["design"] == "top"]
+    at_random = [r["found"] / r["checks"] for r in records if r["design"] == "random"]
+    assert min(at_top) > max(at_random)
+    assert "| digits | 800 |" in (tmp_path / "checked.md").read_text()
