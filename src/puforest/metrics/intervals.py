@@ -117,6 +117,7 @@ def estimate_interval(
     metric: Metric, data: EvaluationSet, settings: IntervalSettings, **options: Any
 ) -> tuple[Estimate, Interval]:
     """Estimate a metric, with an interval that covers those for all plausible priors."""
+    data = data.for_metric(metric)
     priors = settings.priors(data) if metric.needs_prior else [data.prior]
     found = data.estimate(metric, **options)
     centers, errors = np.transpose(
