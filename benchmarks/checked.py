@@ -119,15 +119,15 @@ def page(records: list[dict[str, Any]]) -> str:
     at_top = []
     for name in names:
         where = {"workload": name, "model": "PUForestClassifier"}
-        found = [100 * mean("found", design="top", checks=n, **where) / n for n in CHECKS]
-        at_top.append([name, f"{mean('rows', **where):,.0f}", *(cell(f, "%", 0) for f in found)])
+        found = [mean("found", design="top", checks=n, **where) for n in CHECKS]
+        at_top.append([name, f"{mean('rows', **where):,.0f}", *(cell(f, digits=0) for f in found)])
     draws = plural(max(r["draw"] for r in records) + 1, "draw")
     parts = [
         "# Checked rows",
         f"{describe_setup(first)}. Means over {draws} on test rows, in percent. Case-control data, "
         f"{first['labeled']} labeled rows, known prior. Some unlabeled rows are checked: a simple "
         "random sample, or the top of the out-of-bag ranking of a PUForestClassifier without "
-        "checks.",
+        "checks. Rows that score the same as the last of them are checked too.",
     ]
     for model in MODELS:
         for key, title in (("accuracy", "accuracy"), ("auc", "AUC")):
@@ -150,8 +150,8 @@ def page(records: list[dict[str, Any]]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def cell(value: float, unit: str = "", digits: int = 2) -> str:
-    return "–" if np.isnan(value) else f"{value:.{digits}f}{unit}"
+def cell(value: float, digits: int = 2) -> str:
+    return "–" if np.isnan(value) else f"{value:.{digits}f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
