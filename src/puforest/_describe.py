@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from puforest._fit_record import FitRecord, RecordedFitMixin
 from puforest._monotone import monotone_features
+from puforest._prior_estimate import PriorEstimate
 from puforest._schema import FeatureSchema
 from puforest._text import printable
 from puforest._threshold import checked_threshold
@@ -161,6 +162,7 @@ def _about_trees(found: Unwrapped) -> list[tuple[str, str]]:
             f"{record.n_labeled:,} {groups[0]} and {record.n_unlabeled:,} {groups[1]} rows, "
             f"{forest.n_features:,} features",
         ),
+        *_about_checks(record),
         *_about_columns(found),
         *_about_growth(record),
         ("prior", _prior(record)),
@@ -177,6 +179,15 @@ def _about_trees(found: Unwrapped) -> list[tuple[str, str]]:
     if record.out_of_bag is not None:
         about.append(("out-of-bag risk", _out_of_bag_risk(found.trees)))
     return about
+
+
+def _about_checks(record: FitRecord) -> list[tuple[str, str]]:
+    """Describe the verdicts on unlabeled rows, if there are any."""
+    checked = record.n_confirmed + record.n_refuted
+    if checked == 0:
+        return []
+    text = f"{checked:,} unlabeled rows, of which {record.n_confirmed:,} positive"
+    return [("checked rows", text)]
 
 
 def _out_of_bag_risk(trees: Any) -> str:
@@ -247,14 +258,17 @@ def _prior(record: FitRecord) -> str:
     prior = f"{record.prior:.4g}"
     estimate = record.prior_estimate
     if estimate is not None:
-        low, high = estimate.interval
-        return (
-            f"{prior}, estimated by {estimate.method} ({100 * estimate.confidence:g}% interval "
-            f"{low:.3g} to {high:.3g})"
-        )
+        return f"{prior}, {_source(estimate)}"
     if record.prior_is_given:
         return f"{prior}, given"
     return f"{prior}, from the " + ("classes" if record.is_supervised else "propensities")
+
+
+def _source(estimate: PriorEstimate) -> str:
+    level, (low, high) = f"{100 * estimate.confidence:g}%", estimate.interval
+    if estimate.is_bound:
+        return f"estimated by {estimate.method}; the data shows at most {high:.3g} ({level})"
+    return f"estimated by {estimate.method} ({level} interval {low:.3g} to {high:.3g})"
 
 
 def _top_features(found: Unwrapped) -> str:

@@ -17,6 +17,8 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from puforest._prior_estimate import given_estimate
+
 # Arrays, pandas and polars tables, lists of lists: anything that `check_array` accepts.
 MatrixLike: TypeAlias = Any
 
@@ -87,8 +89,13 @@ def optional_integer(name: str, value: Any, low: int, none: int) -> int:
 def class_prior(value: Any) -> float | None:
     if value is None:
         return None
+    estimate = given_estimate(value)
+    if estimate is not None:
+        value = estimate.value
     if not is_real(value):
-        raise TypeError(f"prior must be a number between 0 and 1, or None, got {value!r}")
+        raise TypeError(
+            f"prior must be a number between 0 and 1, a PriorEstimate, or None, got {value!r}"
+        )
     with data_errors("prior"):
         prior = float(value)
     if not TINY < prior < 1:
@@ -245,7 +252,7 @@ def _as_vector(y: Any) -> NDArray[Any]:
         # NumPy would turn NaN into the string "nan".
         if isinstance(y, list | tuple) and any(isinstance(value, str) for value in y):
             y = np.asarray(y, dtype=object)
-            y = y if any(map(_is_missing, y.ravel())) else y.astype(str)
+            y = y if any(map(is_missing, y.ravel())) else y.astype(str)
         vector: NDArray[Any] = column_or_1d(y, warn=True)
         return vector
 
@@ -258,7 +265,7 @@ def _filled_labels(y: NDArray[Any]) -> NDArray[Any]:
     if y.dtype.kind == "f":
         missing = np.isnan(y)
     elif y.dtype.kind == "O":
-        missing = np.array([_is_missing(value) for value in y], dtype=bool)
+        missing = np.array([is_missing(value) for value in y], dtype=bool)
     else:
         return y
     present = y[~missing]
@@ -285,7 +292,7 @@ def refuse_missing_labels(y: Any) -> None:
         raise ValueError("y contains NaN or None: risk='pn' needs the class of every row")
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     is_nan = isinstance(value, Real) and value != value
     return value is None or is_nan or type(value).__name__ == "NAType"
 

@@ -25,11 +25,13 @@ from puforest._columns import as_table
 from puforest._fit_record import RecordedFitMixin
 from puforest._model_methods import ModelMethodsMixin
 from puforest._out_of_bag import out_of_bag_sample
+from puforest._prior_estimate import PriorEstimate, given_estimate
 from puforest._sample import pu_sample
 from puforest._threshold import checked_threshold
 from puforest._unwrap import (
     fit_params,
     known_prior,
+    known_prior_estimate,
     known_scenario,
     parameter_layers,
     unwrapped,
@@ -54,6 +56,7 @@ class CalibrationRecord:
     calibrator: Calibrator
     method: str
     prior: float
+    prior_estimate: PriorEstimate | None  # that the prior comes from, if it was estimated
     scenario: str
 
 
@@ -90,7 +93,7 @@ class PUCalibratedClassifier(
         or a splitter: cross-validation (an integer means `PUStratifiedKFold` with a fixed seed);
         the final estimator is fitted to all rows. "prefit": the estimator is already fitted, to
         rows other than those passed to ``fit``.
-    prior : float or None, default=None
+    prior : float, PriorEstimate or None, default=None
         Class prior; None means that of the fitted estimator. If the estimator estimates its prior,
         it does so once, on all rows.
     scenario : {"case-control", "single-training-set"} or None, default=None
@@ -144,7 +147,7 @@ class PUCalibratedClassifier(
         *,
         method: str = "sigmoid",
         cv: Any = 5,
-        prior: float | None = None,
+        prior: float | PriorEstimate | None = None,
         scenario: str | None = None,
     ) -> None:
         self.estimator = estimator
@@ -161,6 +164,8 @@ class PUCalibratedClassifier(
         sample_weight: ArrayLike | None = None,
         *,
         propensity: ArrayLike | None = None,
+        checked: ArrayLike | None = None,
+        check_probability: ArrayLike | None = None,
     ) -> Self:
         """Fit the estimator and the calibrator.
 
@@ -175,6 +180,12 @@ class PUCalibratedClassifier(
         propensity : array-like of shape (n_samples,), optional
             Probability that each labeled row is labeled given that it is positive, for the
             estimator and the calibrator.
+        checked : array-like of shape (n_samples,), optional
+            Verdicts on unlabeled rows, for the estimator and the calibrator: 1 or True for rows
+            found positive, 0 or False for rows found negative, NaN or None for all others.
+        check_probability : float or array-like of shape (n_samples,), optional
+            Probability with which a row with these features, labeled or not, was selected for
+            checking. By default, the checked rows are a simple random sample of the unlabeled rows.
 
         Returns
         -------
@@ -183,12 +194,18 @@ class PUCalibratedClassifier(
         check.one_of("method", self.method, METHODS)
         require_scores(self.estimator)
         X, y = as_table(X), check.label_vector(y)
-        given = {"sample_weight": sample_weight, "propensity": propensity}
+        given = {
+            "sample_weight": sample_weight,
+            "propensity": propensity,
+            "checked": checked,
+            "check_probability": check_probability,
+        }
         params = {name: value for name, value in given.items() if value is not None}
         estimator, score = self._fitted_and_scores(X, y, params)
         scenario = self._scenario_of(estimator)
         sample = pu_sample(y, scenario=scenario, **given)
         prior = sample.class_prior(self._prior_of(estimator))
+        sample = sample.at(prior)
         scored = np.isfinite(score)
         if not scored.all():
             sample, score = out_of_bag_sample(sample, scored), score[scored]
@@ -202,6 +219,9 @@ class PUCalibratedClassifier(
             calibrator=METHODS[self.method](score, sample, prior),
             method=self.method,
             prior=prior,
+            prior_estimate=known_prior_estimate(estimator)
+            if self.prior is None
+            else given_estimate(self.prior),
             scenario=scenario,
         )
         return self
@@ -232,7 +252,7 @@ class PUCalibratedClassifier(
             requesting(estimator, params),
             X,
             y,
-            cv=pu_cv(self.cv),
+            cv=pu_cv(self.cv, X, y, params.get("checked")),
             method=_method(fitted),
             params=params,
         )

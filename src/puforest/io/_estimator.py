@@ -26,10 +26,9 @@ from puforest.io._feature_parameters import check_columns
 from puforest.io._fields import Fields, ensure
 from puforest.io._labels import restored_classes, restored_names, stored_classes, stored_names
 from puforest.io._parameters import restored_parameters, stored_parameters
+from puforest.io._prior import restored_estimate, stored_estimate, with_evidence
 from puforest.io._recipes import restored_comparison, stored_comparison
 from puforest.io._trees import ARRAYS, MOST_FEATURES, checked_forest, taken_arrays
-from puforest.prior import PriorEstimate
-from puforest.scenario import SCENARIOS
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -45,12 +44,8 @@ MODULES = {
 
 BELOW_ONE = math.nextafter(1, 0)
 
-# Evidence of best bin estimation, the method by which fits estimate the prior: points of a curve,
-# and the threshold at which the estimate was made.
-METHOD = "bbe"
-CURVE = ("thresholds", "quotient", "lower", "upper", "labeled_above", "unlabeled_above")
-CHOSEN = "chosen"
-EVIDENCE = "evidence."  # prefix of the array names
+# Groups of training rows whose sizes are stored. The last two, since version 3, are unlabeled.
+ROWS = ("labeled", "unlabeled", "confirmed", "refuted")
 
 # The class whose trees are grown by recipes, and calibrated.
 CALIBRATED = "PUForestClassifier"
@@ -81,12 +76,12 @@ def stored_model(model: Any, arrays: Arrays) -> dict[str, Any]:
         "n_features": record.schema.n_features,
         "classes": stored_classes(record.classes),
         "prior": record.prior,
-        "prior_estimate": _stored_estimate(record.prior_estimate, arrays),
+        "prior_estimate": stored_estimate(record.prior_estimate, arrays),
         "masses": {
             "labeled_u": float(record.masses.labeled_u),
             "unlabeled_u": float(record.masses.unlabeled_u),
         },
-        "rows": {"labeled": record.n_labeled, "unlabeled": record.n_unlabeled},
+        "rows": {name: getattr(record, f"n_{name}") for name in ROWS},
         "seed": record.seed,
         "out_of_bag": stored_out_of_bag(record.out_of_bag, arrays),
         "calibrator": stored_sigmoid(record.calibrator),
@@ -95,24 +90,6 @@ def stored_model(model: Any, arrays: Arrays) -> dict[str, Any]:
             "added": list(record.added_missing),
             "removed": list(record.removed_missing),
         },
-    }
-
-
-def _stored_estimate(estimate: PriorEstimate | None, arrays: Arrays) -> dict[str, Any] | None:
-    if estimate is None:
-        return None
-    arrays |= {EVIDENCE + name: estimate.evidence[name] for name in CURVE}
-    low, high = estimate.interval
-    return {
-        "value": float(estimate.value),
-        "low": float(low),
-        "high": float(high),
-        "confidence": float(estimate.confidence),
-        "method": estimate.method,
-        "scenario": estimate.scenario,
-        "unlabeled_prior": float(estimate.unlabeled_prior),
-        "label_frequency": float(estimate.label_frequency),
-        "evidence": {CHOSEN: float(estimate.evidence[CHOSEN])},
     }
 
 
@@ -129,21 +106,24 @@ def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
         None if names is None else tuple(names.tolist()),
         restored_columns(arrays, n_features) if version > 1 else {},
     )
-    forest = checked_forest(taken_arrays(arrays, version), schema, prior)
-    rows = stored.fields("rows")
-    n_rows = [rows.integer(group, 1, check.MAX_UINT32) for group in ("labeled", "unlabeled")]
-    rows.finish()
+    n_rows = _restored_rows(stored.fields("rows"), version)
+    is_checked = n_rows["confirmed"] + n_rows["refuted"] > 0
+    forest = checked_forest(taken_arrays(arrays, version), schema, None if is_checked else prior)
     parameters = restored_parameters(kind, stored.fields("fitted_parameters"), version)
     check_columns(parameters, schema)
-    estimate = stored.optional_fields("prior_estimate")
+    estimate = restored_estimate(stored.optional_fields("prior_estimate"), arrays, version)
+    for params in (parameters, model.__dict__):
+        params["prior"] = with_evidence(params["prior"], estimate)
     record = FitRecord(
         classes=restored_classes(stored.fields("classes")),
         schema=schema,
         parameters=parameters,
         masses=_restored_masses(stored.fields("masses"), prior),
-        prior_estimate=None if estimate is None else _restored_estimate(estimate, arrays),
-        n_labeled=n_rows[0],
-        n_unlabeled=n_rows[1],
+        prior_estimate=estimate,
+        n_labeled=n_rows["labeled"],
+        n_unlabeled=n_rows["unlabeled"],
+        n_confirmed=n_rows["confirmed"],
+        n_refuted=n_rows["refuted"],
         seed=stored.integer("seed", 0, np.iinfo(np.int32).max),
         out_of_bag=restored_out_of_bag(stored.optional_fields("out_of_bag"), arrays),
         **_restored_since_version_2(stored, arrays, forest.n_trees) if version > 1 else {},
@@ -152,11 +132,21 @@ def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
     if "n_estimators" not in model.get_params(deep=False):
         ensure(forest.n_trees == 1, f"a {name} has one tree")
         root = [int(forest.n_labeled[0]), int(forest.n_unlabeled[0])]
-        ensure(n_rows == root, "rows are not those of the root")
+        ensure([n_rows["labeled"], n_rows["unlabeled"]] == root, "rows are not those of the root")
     stored.finish()
     model._record, model._forest = record, forest
     _ = model.threshold_  # rejects rules that need out-of-bag predictions if there are none
     return model
+
+
+def _restored_rows(stored: Fields, version: int) -> dict[str, int]:
+    n_rows = dict.fromkeys(ROWS, 0)
+    for name in ROWS if version > 2 else ROWS[:2]:
+        n_rows[name] = stored.integer(name, int(name in ROWS[:2]), check.MAX_UINT32)
+    stored.finish()
+    checked = n_rows["confirmed"] + n_rows["refuted"]
+    ensure(checked <= n_rows["unlabeled"], "more rows were checked than are unlabeled")
+    return n_rows
 
 
 def _restored_since_version_2(stored: Fields, arrays: Arrays, n_trees: int) -> dict[str, Any]:
@@ -185,37 +175,3 @@ def _restored_masses(stored: Fields, prior: float) -> GroupMasses:
     unlabeled_u = stored.number("unlabeled_u", 0, 1)
     stored.finish()
     return GroupMasses(prior, labeled_u, unlabeled_u)
-
-
-def _restored_estimate(stored: Fields, arrays: Arrays) -> PriorEstimate:
-    low, high = stored.number("low", 0, 1), stored.number("high", 0, 1)
-    value = stored.number("value", low, high)
-    estimate = PriorEstimate(
-        value=value,
-        interval=(low, high),
-        confidence=stored.number("confidence", 0, 1),
-        method=stored.choice("method", (METHOD,)),
-        scenario=stored.choice("scenario", SCENARIOS),
-        unlabeled_prior=stored.number("unlabeled_prior", 0, 1),
-        label_frequency=stored.number("label_frequency", 0, 1),
-        evidence=_restored_evidence(stored.fields("evidence"), arrays),
-    )
-    stored.finish()
-    return estimate
-
-
-def _restored_evidence(stored: Fields, arrays: Arrays) -> dict[str, Any]:
-    numbers = stored.numbers()
-    ensure(set(numbers) == {CHOSEN}, f"evidence is not the number {CHOSEN!r}")
-    curve: Arrays = {}
-    for name in CURVE:
-        key = EVIDENCE + name
-        ensure(key in arrays, f"it has no array {key!r}")
-        curve[name] = arrays.pop(key)
-        ensure(curve[name].dtype == np.float64, f"array {key!r} is not of type float64")
-    at = curve["thresholds"]
-    same_length = all(len(part) == len(at) for part in curve.values())
-    ensure(same_length, "the arrays of the evidence differ in length")
-    ensure(bool((at[:-1] < at[1:]).all()), "thresholds of the evidence are not increasing")
-    ensure(bool((at == numbers[CHOSEN]).any()), f"{CHOSEN!r} is not a threshold of the evidence")
-    return curve | numbers

@@ -97,15 +97,22 @@ class Metric:
 
 @dataclass(frozen=True)
 class EvaluationSet:
-    """PU data with the output of a classifier for each row, and the class prior."""
+    """PU data with the output of a classifier for each row, and the class prior.
+
+    The weights of the sample are those for the prior.
+    """
 
     sample: PUSample
     values: Array
     prior: float
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sample", self.sample.at(self.prior))
+
     def estimate(self, metric: Metric, **options: Any) -> Estimate:
         """Estimate a metric, with a warning if it leaves its range."""
-        found = metric.estimate(self.sample, self.values, self.prior, **options)
+        data = self.for_metric(metric)
+        found = metric.estimate(data.sample, data.values, data.prior, **options)
         bound = metric.clip(found.value)
         if np.isnan(bound) or abs(found.value - bound) <= ROUNDING:
             return found
@@ -120,9 +127,20 @@ class EvaluationSet:
 
     def center_and_error(self, metric: Metric, **options: Any) -> tuple[float, float]:
         """Center and standard error of the sampling distribution of a metric."""
-        data = self.with_pseudo_rows() if metric.reads == "prediction" else self
+        data = self.for_metric(metric)
+        if metric.reads == "prediction":
+            data = data.with_pseudo_rows()
         found = metric.estimate(data.sample, data.values, data.prior, **options)
         return found.value, data.sample.standard_error(found.on_positives, found.on_population)
+
+    def for_metric(self, metric: Metric) -> EvaluationSet:
+        """Return the data without the prior if the metric does not depend on it.
+
+        The weights of checked rows would; they are then those for the prior that checks imply.
+        """
+        if metric.needs_prior or self.sample.checks is None:
+            return self
+        return replace(self, sample=self.sample.at_implied_prior(), prior=np.nan)
 
     def with_pseudo_rows(self) -> EvaluationSet:
         """Add one positive and one negative prediction to both samples.
@@ -182,9 +200,16 @@ def evaluation_set(
     scenario: str,
     sample_weight: ArrayLike | None,
     propensity: ArrayLike | None,
+    checked: ArrayLike | None,
+    check_probability: ArrayLike | None,
 ) -> EvaluationSet:
     sample = pu_sample(
-        y_true, scenario=scenario, sample_weight=sample_weight, propensity=propensity
+        y_true,
+        scenario=scenario,
+        sample_weight=sample_weight,
+        propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     known = sample.class_prior(prior) if metric.needs_prior else np.nan
     return EvaluationSet(sample, read_values(metric.reads, y_true, y), known)
@@ -231,6 +256,8 @@ def score(
     scenario: str,
     sample_weight: ArrayLike | None,
     propensity: ArrayLike | None,
+    checked: ArrayLike | None,
+    check_probability: ArrayLike | None,
     **options: Any,
 ) -> float:
     """Compute a metric, clipped to its range; warnings point at the caller's caller."""
@@ -242,6 +269,8 @@ def score(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     found = data.estimate(metric, **options)
     if found.warning is not None:
