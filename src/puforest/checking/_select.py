@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from puforest import _validation as check
 from puforest._sample import ROUNDING
 from puforest._threshold import threshold_of
 from puforest._verdicts import verdicts
 from puforest.checking._design import DESIGNS, CheckDesign, spread
+from puforest.checking._rows import labeled_rows
 
 Array = NDArray[np.float64]
 
@@ -139,7 +140,7 @@ def select_checks(
     n = check.integer("n", n, 1)
     rng = check.random_state(random_state)
     score = _predicted(model, X)
-    unlabeled = ~_labeled(y, len(score))
+    unlabeled = ~labeled_rows(y, len(score))
     candidates = np.flatnonzero(unlabeled)
     if n > len(candidates):
         raise ValueError(f"n={n} is more than the {len(candidates)} unlabeled rows")
@@ -174,16 +175,6 @@ def _predicted(model: Any, X: check.MatrixLike | None) -> Array:
     return clipped
 
 
-def _labeled(y: Any, n: int) -> NDArray[np.bool_]:
-    """Return a mask of the labeled rows; none without `y`."""
-    if y is None:
-        return np.zeros(n, dtype=bool)
-    _, labeled = check.labels(check.label_vector(y), "labeled", "unlabeled")
-    if len(labeled) != n:
-        raise ValueError(f"y has {len(labeled)} labels, but there are {n} rows")
-    return labeled
-
-
 def _design(name: str, n: int, score: Array) -> CheckDesign:
     """Choose the parameters of a design that selects `n` of the rows with the given scores."""
     if name == "random":
@@ -209,9 +200,7 @@ def _scale(size: Array, n: int) -> float:
     return float(scale[np.argmax(scale * size[:n] <= 1)])
 
 
-def _draw(
-    probability: Array, score: Array, n: int, rng: np.random.RandomState
-) -> NDArray[np.intp]:
+def _draw(probability: Array, score: Array, n: int, rng: np.random.RandomState) -> NDArray[np.intp]:
     """Draw `n` rows with the given probabilities, which sum to `n`.
 
     Rows with equal probabilities are a simple random sample. Otherwise, the sample is systematic in

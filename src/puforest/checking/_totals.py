@@ -46,10 +46,11 @@ class Equation:
 
 @dataclass(frozen=True)
 class Reference:
-    """Mean of g over all positives, known from other data, and its standard error."""
+    """Mean and variance of g over a separate sample of `n` positives."""
 
     mean: float
-    error: float
+    variance: float
+    n: int
 
 
 class CheckedTotals:
@@ -75,14 +76,16 @@ class CheckedTotals:
         self.bin, n_bins = _bins(score, g)
 
         def in_bins(values: Array) -> Array:
-            return np.bincount(self.bin, values, minlength=n_bins)
+            summed: Array = np.bincount(self.bin, values, minlength=n_bins).astype(np.float64)
+            return summed
 
         self.size = in_bins(np.ones(len(score)))
         mean = in_bins(score) / self.size
         mean = (1 - MIXED) * mean + MIXED * np.clip(score.mean(), 1e-6, 1 - 1e-6)
         self.logit = logit(mean)
         self.mean_g = in_bins(g) / self.size
-        excess = 1 / probability - 1
+        # Rows that cannot be checked count only where g is 0.
+        excess = 1 / np.where(probability > 0, probability, 1.0) - 1
         self.moments = [in_bins(excess * g**k) for k in range(3)]
         self.bin = self.bin[self.checked]
 
@@ -129,6 +132,17 @@ class CheckedTotals:
         ratio = c @ (self.y - q) ** 2 / expected.sum()
         return float((df * ratio + MODEL_DF) / (df + MODEL_DF))
 
+    def compared(self, p: Array, reference: Reference) -> tuple[float, float]:
+        """Total of ``g - mean`` over the positives, which should be 0, and its variance.
+
+        The variance is that due to the reference and to the positives of the population, who are
+        themselves a sample.
+        """
+        n = float(self.size @ p)
+        total = self.size @ (p * (self.mean_g - reference.mean))
+        total += self.residuals(p) @ (self.g - reference.mean)
+        return float(total), reference.variance * (n**2 / reference.n + n)
+
 
 def solve(
     totals: CheckedTotals,
@@ -138,51 +152,45 @@ def solve(
 ) -> tuple[float, float, float]:
     """Solve an equation for a value between 0 and 1; return it and the ends of its interval."""
 
-    def test(v: float) -> tuple[float, float, Array, Equation]:
+    def test(v: float, dispersion: float) -> tuple[float, float]:
         at = equation(v)
         p = totals.tilted(at)
-        weighted = totals.residuals(p)
-        total = weighted @ (at.constant + at.slope * totals.g)
-        variance = totals.variance(p, at, at)
+        total = float(totals.residuals(p) @ (at.constant + at.slope * totals.g))
+        variance = dispersion * totals.variance(p, at, at)
         if reference is not None:
-            # The mean of g over the positives, a second estimate that should agree.
+            # Subtract what is known to be error: the part that goes with the difference to the
+            # reference.
             also = Equation(-reference.mean, 1.0, 0.0)
-            n_positive = float(totals.size @ p)
-            estimate = float(totals.size @ (p * (totals.mean_g - reference.mean)))
-            estimate += weighted @ (totals.g - reference.mean)
-            spread = totals.variance(p, also, also) + (n_positive * reference.error) ** 2
-            shared = totals.variance(p, at, also)
-            if spread > 0:
-                total -= shared / spread * estimate
-                variance -= shared**2 / spread
-        return float(total), variance, p, at
+            difference, noise = totals.compared(p, reference)
+            noise += dispersion * totals.variance(p, also, also)
+            shared = dispersion * totals.variance(p, at, also)
+            if noise > 0:
+                total -= shared / noise * difference
+                variance -= shared**2 / noise
+        return total, max(0.0, variance)
 
-    values = np.array([test(v)[:2] for v in GRID])
-    center = _root(lambda v: test(v)[0], GRID, values[:, 0])
-    _, _, p, at = test(center)
-    factor = z**2 * totals.dispersion(p, at)
-
-    def root(sign: int) -> float:
-        bounds = values[:, 0] + sign * np.sqrt(factor * np.maximum(0, values[:, 1]))
-
+    def root(sign: int, dispersion: float) -> float:
         def bound(v: float) -> float:
-            total, variance, *_ = test(v)
-            return total + sign * float(np.sqrt(factor * max(0.0, variance)))
+            total, variance = test(v, dispersion)
+            return total + sign * z * float(np.sqrt(variance))
 
-        return _root(bound, GRID, bounds)
+        return _root(bound)
 
-    return center, root(-1), root(1)
+    center = root(0, 1.0)
+    at = equation(center)
+    dispersion = totals.dispersion(totals.tilted(at), at)
+    return root(0, dispersion), root(-1, dispersion), root(1, dispersion)
 
 
-def _root(function: Callable[[float], float], grid: Array, values: Array) -> float:
+def _root(function: Callable[[float], float]) -> float:
     """Find where a function that is positive on the left becomes negative."""
-    positive = values > 0
-    if not positive.any():
+    positive = np.flatnonzero([function(v) > 0 for v in GRID])
+    if not len(positive):
         return 0.0
-    last = int(np.flatnonzero(positive)[-1])
-    if last == len(grid) - 1:
+    last = int(positive[-1])
+    if last == len(GRID) - 1:
         return 1.0
-    return float(brentq(function, grid[last], grid[last + 1], xtol=1e-9))
+    return float(brentq(function, GRID[last], GRID[last + 1], xtol=1e-9))
 
 
 def _bins(score: Array, g: Array) -> tuple[NDArray[np.intp], int]:
