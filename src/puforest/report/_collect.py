@@ -14,7 +14,8 @@ from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
 from puforest._encoded import EncodedTable
 from puforest._unwrap import known_prior_estimate
-from puforest.diagnostics import _MIN_ROWS, ScarTest, scar_test
+from puforest.diagnostics import ScarTest, scar_test
+from puforest.diagnostics._scar import MIN_ROWS
 from puforest.metrics._prior import MetricPrior
 from puforest.prior import PriorEstimate, estimate_prior
 from puforest.report import _model_part as of_model
@@ -71,7 +72,7 @@ def find_prior(
         parameter = subject.forest._record.parameters["prior"]
         return Prior(subject.prior, estimate, "fit" if parameter is None else "given")
     # Methods need more than a few rows, and propensities are more informative than any of them.
-    if rows is None or rows.propensity is not None or _smaller_group(rows) < _MIN_ROWS:
+    if rows is None or rows.propensity is not None or _smaller_group(rows) < MIN_ROWS:
         return Prior(subject.prior, None, "given")
     estimate = estimate_prior(
         rows.X,
@@ -130,7 +131,7 @@ def collect(
         data["histogram"] = of_quality.score_histogram(*scored, prior.value)
         data["reliability"] = of_quality.reliability(*scored, assumed)
         data["gains"] = of_quality.gains(*scored, assumed)
-        if _smaller_group(rows) >= _MIN_ROWS:
+        if _smaller_group(rows) >= MIN_ROWS:
             data["baseline"] = baseline_part(rows, quality, assumed, n_jobs, rng)
         if not subject.calibrated:  # a calibration map is for one prior
             with _warnings_as_notes() as notes:
@@ -193,7 +194,7 @@ def _scar(
     """Test whether positives are labeled at random, if applicable."""
     all_labeled = prior - rows.sample.least_prior < 1e-6
     weighted = rows.weight is not None or rows.propensity is not None
-    if n_simulations == 0 or weighted or all_labeled or _smaller_group(rows) < _MIN_ROWS:
+    if n_simulations == 0 or weighted or all_labeled or _smaller_group(rows) < MIN_ROWS:
         return None
     found = scar_test(
         rows.X,
