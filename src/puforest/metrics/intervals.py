@@ -97,7 +97,8 @@ def resamples(sample: PUSample, n_resamples: int, random_state: Any) -> Iterator
     The rows of a single training set are drawn together. Draws without a labeled row are repeated.
     """
     rng = check.random_state(random_state)
-    counted = (sample.positive > 0) | (sample.population > 0)
+    labeled_weight = sample.labeled_weight
+    counted = (labeled_weight > 0) | (sample.population > 0)
     if sample.scenario == "single-training-set":
         groups = [np.flatnonzero(counted)]
     else:
@@ -106,14 +107,10 @@ def resamples(sample: PUSample, n_resamples: int, random_state: Any) -> Iterator
     while drawn < n_resamples:
         rows = np.concatenate([g[rng.randint(len(g), size=len(g))] for g in groups])
         count = np.bincount(rows, minlength=len(sample))
-        positive, population = sample.positive * count, sample.population * count
+        positive, population = labeled_weight * count, sample.population * count
         if positive.any():
             drawn += 1
-            yield replace(
-                sample,
-                positive=positive / positive.sum(),
-                population=population / population.sum(),
-            )
+            yield sample.reweighted(positive, population)
 
 
 def estimate_interval(
@@ -133,7 +130,10 @@ def estimate_interval(
         padded = data.with_pseudo_rows() if of_fractions else data
         drawn = np.array(
             [
-                [metric.estimate(sample, padded.values, prior, **options).value for prior in priors]
+                [
+                    metric.estimate(sample.at(prior), padded.values, prior, **options).value
+                    for prior in priors
+                ]
                 for sample in resamples(padded.sample, settings.n_resamples, settings.random_state)
             ]
         )
@@ -173,6 +173,8 @@ def pu_interval(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
     confidence: float = CONFIDENCE,
     method: str = "delta",
     prior_interval: tuple[float, float] | None = None,
@@ -194,7 +196,8 @@ def pu_interval(
         Predicted classes, scores, probabilities or decision values, depending on the metric.
     prior : float, optional
         Class prior, required by all metrics except "pu_recall" and "lee_liu".
-    %scenario, sample_weight, propensity, confidence, method, prior_interval, n_resamples%
+    %scenario, sample_weight, propensity, checked, check_probability%
+    %confidence, method, prior_interval, n_resamples%
     %random_state%
     **options
         Further arguments of the metric, such as ``n_bins`` or ``loss``.
@@ -236,6 +239,8 @@ def pu_interval(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     found, interval = estimate_interval(known, data, settings, **options)
     if found.warning is not None:

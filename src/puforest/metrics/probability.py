@@ -87,6 +87,8 @@ def pu_brier_score(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> float:
     """Brier score, the mean squared error of the probabilities.
 
@@ -95,7 +97,7 @@ def pu_brier_score(
 
     Parameters
     ----------
-    %y_true, y_prob, prior, scenario, sample_weight, propensity%
+    %y_true, y_prob, prior, scenario, sample_weight, propensity, checked, check_probability%
 
     Returns
     -------
@@ -117,6 +119,8 @@ def pu_brier_score(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
 
 
@@ -129,6 +133,8 @@ def pu_log_loss(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> float:
     """Log loss, the mean negative log-likelihood of the probabilities.
 
@@ -138,7 +144,7 @@ def pu_log_loss(
 
     Parameters
     ----------
-    %y_true, y_prob, prior, scenario, sample_weight, propensity%
+    %y_true, y_prob, prior, scenario, sample_weight, propensity, checked, check_probability%
 
     Returns
     -------
@@ -161,6 +167,8 @@ def pu_log_loss(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
 
 
@@ -173,6 +181,8 @@ def pu_risk_score(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
     risk: str = "nnpu",
     loss: str = "quadratic",
 ) -> float:
@@ -184,7 +194,7 @@ def pu_risk_score(
 
     Parameters
     ----------
-    %y_true, y_score, prior, scenario, sample_weight, propensity%
+    %y_true, y_score, prior, scenario, sample_weight, propensity, checked, check_probability%
     risk : {"nnpu", "upu"}, default="nnpu"
         Non-negative or unbiased estimator. The unbiased one may be negative and is not clipped.
     loss : str, default="quadratic"
@@ -210,6 +220,8 @@ def pu_risk_score(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
         risk=risk,
         loss=loss,
     )

@@ -83,6 +83,8 @@ def pu_classification_report(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
     confidence: float = CONFIDENCE,
     method: str = "delta",
     prior_interval: tuple[float, float] | None = None,
@@ -100,7 +102,8 @@ def pu_classification_report(
     y_score : array-like of shape (n_samples,), optional
         Scores for the ranking metrics. If all are within [0, 1], they also serve as probabilities
         for the Brier score, the log loss and the calibration error.
-    %prior, scenario, sample_weight, propensity, confidence, method, prior_interval, n_resamples%
+    %prior, scenario, sample_weight, propensity, checked, check_probability%
+    %confidence, method, prior_interval, n_resamples%
     %random_state%
 
     Returns
@@ -126,7 +129,12 @@ def pu_classification_report(
     lee_liu                  2.1333  1.5766 to 2.6136
     """
     sample = pu_sample(
-        y_true, scenario=scenario, sample_weight=sample_weight, propensity=propensity
+        y_true,
+        scenario=scenario,
+        sample_weight=sample_weight,
+        propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     settings = IntervalSettings(confidence, method, prior_interval, n_resamples, random_state)
     known = sample.class_prior(prior)
