@@ -9,14 +9,21 @@ training set. Checks are simulated by looking up the true classes. An interrupte
 
 from __future__ import annotations
 
+import argparse
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.metrics import roc_auc_score
 
-from experiments.development import Folders, load_development
+from benchmarks.machine import setup
+from benchmarks.records import RESULTS, append_line, describe_setup, markdown, read_lines
+from experiments.development import TABLES, Folders, load_development
 from puforest import PUForestClassifier
 from puforest.checking import estimate_from_checks
 from puforest.checking._select import checks_by_score
