@@ -42,10 +42,8 @@ def prior_part(prior: float, estimate: PriorEstimate | None, source: str) -> dic
             "upper": estimate.upper,
             "is_bound": estimate.is_bound,
             "reason": estimate.reason,
-            "scenario": estimate.scenario,
             "confidence": estimate.confidence,
             "method": estimate.method,
-            "unlabeled_prior": estimate.unlabeled_prior,
             "label_frequency": estimate.label_frequency,
             "evidence": _evidence_part(estimate),
         }

@@ -168,9 +168,6 @@ function showPrior({ prior }, body) {
   if (!estimate.evidence) return;
   const chart = estimate.evidence;
   body.append(el("h3", { text: "Evidence" }), el("p", { class: "small", text: chart.description }));
-  if (estimate.scenario === "single-training-set") {
-    body.append(el("p", { class: "small", text: `The evidence is about the unlabeled rows only: ${percent(estimate.unlabeled_prior)} positives among them, together with the labeled rows, which are all positive, correspond to a class prior of ${percent(estimate.value)}.` }));
-  }
   lineChart(body, { ...chart, label: `Evidence for the prior: ${chart.y.label} by ${chart.x.label}`, height: 280 });
 }
 
