@@ -60,13 +60,13 @@ def test_a_bounded_prior_turns_metrics_into_ranges(scored):
     if scenario == "case-control":
         assert precision.low < 1e-5
     text = str(report)
-    assert f"scenario {scenario}, prior at most 0.50" in text
+    assert f"scenario {scenario}, prior at most 0.500" in text
     assert "No region is purely positive." in text
     line = next(line for line in text.splitlines() if line.startswith("pu_precision"))
     assert line.split() == ["pu_precision", "range", *precision.range_text.split()]
     recall = report.metrics["pu_recall"]
     assert f"{recall.value:.2f} (95% interval {recall.range_text})" == str(recall)
-    assert "depends on the prior, which is only bounded: at most 0.50" in str(precision)
+    assert "depends on the prior, which is only bounded: at most 0.500" in str(precision)
     assert report.as_dict()["metrics"]["pu_f1"]["prior_bound"] == 0.5
     assert report.as_dict()["prior_bound"] == 0.5
 

@@ -179,7 +179,7 @@ def test_numbers_are_those_of_the_library(opened, held_out):
 
 def test_bounded_priors_are_never_numbers(opened):
     page = opened("bounded")
-    assert value_of(page, "Prior", "#summary") == "at most 0.50"
+    assert value_of(page, "Prior", "#summary") == "at most 0.500"
     for place in ("#summary", "#chosen"):
         assert value_of(page, "Precision", place).startswith("0.00 to ")
         assert re.fullmatch(r"0\.\d\d", value_of(page, "Recall", place))
@@ -191,7 +191,7 @@ def test_bounded_priors_are_never_numbers(opened):
     assert ["range" in row for row in rows] == [not row.startswith("Recall") for row in rows]
     assert page.locator("#metrics .dot").count() == 1
     found = page.locator("#gains-found").inner_text()
-    assert re.search(r"find 0 to \d+ positives.*only bounded: at most 0.50", found)
+    assert re.search(r"find 0 to \d+ positives.*only bounded: at most 0.500", found)
     assert "test_report_browser.py" in page.locator("#source").inner_text()
     digest = page.locator("#source code").get_attribute("title")
     assert digest in page.locator("#parameters").inner_text()

@@ -46,7 +46,7 @@ def test_metrics_are_ranges_if_the_prior_is_only_bounded(fitted, written):
     assert precision["high"] > pu_interval("precision", y, values, prior=0.5).value
     at = data["thresholds"]["threshold"].index(data["rows"]["threshold"])
     assert_allclose(data["thresholds"]["precision_high"][at], precision["high"], rtol=1e-5)
-    assert "at most 0.50" in data["range_note"]
+    assert "at most 0.500" in data["range_note"]
     assert data["reliability"]["is_range"]
     assert data["gains"]["is_range"]
     known = written(exact, X, y, held_out=True)
@@ -60,7 +60,7 @@ def test_a_prior_that_is_not_identified_is_the_main_caveat(fitted, written):
     data = written(model, X[few], y[few], held_out=True)
     first, *others = texts(data, "serious")
     assert texts(data)[0] == first
-    assert first.startswith("The data does not identify the prior: it is at most 0.50")
+    assert first.startswith("The data does not identify the prior: it is at most 0.500")
     assert "No region is purely positive." in first
     assert any("only 30 labeled rows" in text for text in others)
     assert not any("contradicts" in text for text in others)

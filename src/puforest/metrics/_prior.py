@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,10 +61,8 @@ class MetricPrior:
 
 
 def at_most(bound: float) -> str:
-    """Write an upper limit of the prior, rounded up."""
-    digits = decimals(0, bound)
-    scale = 10**digits
-    return f"at most {math.ceil(round(bound * scale, 6)) / scale:.{digits}f}"
+    """Write an upper limit of the prior, with three digits as `PriorEstimate` does, or more."""
+    return f"at most {bound:.{max(3, decimals(0, bound))}f}"
 
 
 def depends_text(bound: float) -> str:

@@ -38,10 +38,7 @@ const percentWithin = (value, low, high) => `${(100 * value).toFixed(decimals(lo
 // Rows per 1,000, or a cost: three digits before the point, two after it.
 const rough = (value) => (known(value) ? (value >= 100 ? count(value) : String(Number(value.toPrecision(2)))) : UNKNOWN);
 const countsBetween = (low, high) => `${countWithin(low, low, high)} to ${countWithin(high, low, high)}`;
-const atMost = (bound) => {
-  const digits = decimals(0, bound), scale = 10 ** digits;
-  return `at most ${(Math.ceil(Number((bound * scale).toFixed(6))) / scale).toFixed(digits)}`;
-};
+const atMost = (bound) => `at most ${bound.toFixed(Math.max(3, decimals(0, bound)))}`;
 // Value of a metric, or its range if it depends on a prior that is only bounded.
 const estimated = (m) => (m.is_range ? between(m.low, m.high) : within(m.value, m.low, m.high));
 
@@ -133,7 +130,8 @@ function lineChart(parent, spec) {
       root.append(svg("rect", { class: "shade", x: a, width: Math.max(0, b - a), y: top, height: height - top - bottom }));
     }
     for (const s of spec.series) root.append(...seriesShapes(s, fx, fy, fy(ys[0])));
-    for (const mark of spec.marks ?? []) root.append(...markShapes(mark, fx, fy, width, left, right, top, height - bottom));
+    const marks = spec.marks ?? [], highest = Math.max(...marks.map((mark) => mark.y ?? -Infinity));
+    for (const mark of marks) root.append(...markShapes({ ...mark, below: mark.y < highest }, fx, fy, width, left, right, top, height - bottom));
     if (spec.moving) {
       const x = fx(spec.moving());
       root.append(svg("line", { class: "moving", x1: x, x2: x, y1: top, y2: height - bottom }));
@@ -243,7 +241,7 @@ function markShapes(mark, fx, fy, width, left, right, top, floor) {
   const y = fy(mark.y);
   return [
     svg("line", { class: "mark", x1: left, x2: width - right, y1: y, y2: y }),
-    svg("text", { class: "name", x: left + 6, y: y - 7, "text-anchor": "start", text: mark.name }),
+    svg("text", { class: "name", x: left + 6, y: mark.below ? y + 16 : y - 7, "text-anchor": "start", text: mark.name }),
   ];
 }
 
