@@ -67,15 +67,28 @@ class PUSample:
     def with_checks(self, known: Array) -> PUSample:
         """Use checked rows; `known` as in `Checks`.
 
-        The prior is first that implied by the checks: the fraction of the population found
-        positive, divided by the fraction of the positives that was checked. It makes the weights of
-        the positives add up to 1. If nothing was found, they are those of the labeled rows.
+        The prior is first that implied by the checks; see `at_implied_prior`.
         """
-        found, expected = self.population @ known, self.positive @ known
-        if found > 0 and expected > 0:
-            checks = SampleChecks(self.positive, known, np.nan)
-            return replace(self, checks=checks).at(float(found / expected))
-        return replace(self, checks=SampleChecks(self.positive, known, np.inf))
+        checks = SampleChecks(self.positive, known, np.inf, is_implied=True)
+        return replace(self, checks=checks).at_implied_prior()
+
+    def at_implied_prior(self) -> PUSample:
+        """Return the sample with the weights of the positives for the prior that checks imply.
+
+        This is the fraction of the population found positive, divided by the fraction of the
+        positives that was checked. It makes the weights of the positives add up to 1. If nothing
+        was found, they are those of the labeled rows.
+        """
+        if self.checks is None:
+            return self
+        known, labeled = self.checks.known, self.checks.labeled_weight
+        found, expected = float(self.population @ known), float(labeled @ known)
+        if found == 0 or expected == 0:
+            checks = replace(self.checks, prior=np.inf, is_implied=True)
+            return replace(self, positive=labeled, checks=checks)
+        sample = self.at(found / expected)
+        assert sample.checks is not None
+        return replace(sample, checks=replace(sample.checks, is_implied=True))
 
     def at(self, prior: float) -> PUSample:
         """Return the sample with the weights of the positives for a class prior.
@@ -87,7 +100,8 @@ class PUSample:
             return self
         known, labeled = self.checks.known, self.checks.labeled_weight
         positive = (1 - known) * labeled + known * self.population / prior
-        return replace(self, positive=positive, checks=replace(self.checks, prior=prior))
+        checks = replace(self.checks, prior=prior, is_implied=False)
+        return replace(self, positive=positive, checks=checks)
 
     def reweighted(self, labeled_weight: Array, population: Array) -> PUSample:
         """Return the sample with other weights of the same rows, which need not be normalized.
@@ -99,7 +113,8 @@ class PUSample:
         if self.checks is None:
             return sample
         checks = replace(self.checks, labeled_weight=positive)
-        return replace(sample, checks=checks).at(checks.prior)
+        sample = replace(sample, checks=checks)
+        return sample.at_implied_prior() if checks.is_implied else sample.at(checks.prior)
 
     def at_rows(self, rows: NDArray[np.bool_]) -> PUSample:
         """Return the sample of some rows, which have all of the weight."""
@@ -162,9 +177,14 @@ class PUSample:
         """
         a, b = (np.asarray(v, dtype=float) for v in (on_positives, on_population))
         if self.checks is not None:
-            # Rows found positive are part of the sample of the population.
-            b = b + self.checks.known * a / self.checks.prior
-            a = (1 - self.checks.known) * a
+            # Rows found positive are part of the sample of the population. With the implied prior,
+            # their number does not matter, only their mean.
+            known = self.checks.known
+            found = float(self.population @ known)
+            if self.checks.is_implied and found > 0:
+                a = a - (self.population * known) @ a / found
+            b = b + known * a / self.checks.prior
+            a = (1 - known) * a
         labeled = self.labeled_weight
         influence = labeled * (a - labeled @ a)
         influence += self.population * (b - self.of_population(b))
@@ -186,8 +206,8 @@ class PUSample:
         )
         if self.checks is None:
             return sample
-        known = np.append(self.checks.known, np.zeros(4))
-        return sample.with_checks(known).at(self.checks.prior)
+        sample = sample.with_checks(np.append(self.checks.known, np.zeros(4)))
+        return sample if self.checks.is_implied else sample.at(self.checks.prior)
 
 
 @dataclass(frozen=True)
@@ -202,11 +222,14 @@ class SampleChecks:
         Probability that a positive of the features of each row is known to be positive.
     prior : float
         Class prior that the weights of the positives are computed with.
+    is_implied : bool
+        True if the prior is the one that the checks imply.
     """
 
     labeled_weight: Array
     known: Array
     prior: float
+    is_implied: bool
 
 
 def pu_sample(

@@ -115,7 +115,8 @@ class EvaluationSet:
 
     def estimate(self, metric: Metric, **options: Any) -> Estimate:
         """Estimate a metric, with a warning if it leaves its range."""
-        found = metric.estimate(self.sample, self.values, self.prior, **options)
+        data = self.for_metric(metric)
+        found = metric.estimate(data.sample, data.values, data.prior, **options)
         bound = metric.clip(found.value)
         if np.isnan(bound) or abs(found.value - bound) <= ROUNDING:
             return found
@@ -130,7 +131,7 @@ class EvaluationSet:
 
     def center_and_error(self, metric: Metric, **options: Any) -> tuple[float, float]:
         """Center and standard error of the sampling distribution of a metric."""
-        return self.padded_for(metric).value_and_error(metric, **options)
+        return self.for_metric(metric).padded_for(metric).value_and_error(metric, **options)
 
     def value_and_error(self, metric: Metric, **options: Any) -> tuple[float, float]:
         """Value of a metric, not clipped, and its standard error."""
@@ -140,6 +141,15 @@ class EvaluationSet:
     def padded_for(self, metric: Metric) -> EvaluationSet:
         """Add pseudo-rows if the metric depends on fractions of predicted classes."""
         return self.with_pseudo_rows() if metric.reads == "prediction" else self
+
+    def for_metric(self, metric: Metric) -> EvaluationSet:
+        """Return the data without the prior if the metric does not depend on it.
+
+        The weights of checked rows would; they are then those for the prior that checks imply.
+        """
+        if metric.needs_prior or self.sample.checks is None:
+            return self
+        return replace(self, sample=self.sample.at_implied_prior(), prior=np.nan)
 
     def with_pseudo_rows(self) -> EvaluationSet:
         """Add one positive and one negative prediction to both samples.

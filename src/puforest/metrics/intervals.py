@@ -169,6 +169,7 @@ def estimate_interval(
     metric: Metric, data: EvaluationSet, settings: IntervalSettings, **options: Any
 ) -> tuple[Estimate, Interval]:
     """Estimate a metric, with an interval that covers those for all plausible priors."""
+    data = data.for_metric(metric)
     priors = settings.priors(metric, data)
     found = data.estimate(metric, **options)
     padded = data.padded_for(metric)
