@@ -35,6 +35,11 @@ DISPERSION = 1.5
 # benchmarks/results/prior.md.
 MIN_SEPARATION = 0.75
 
+# Of the bound that selects the best bin: gamma in the paper of BBE, and the confidence level. The
+# level is fixed so that the estimate does not depend on the level of the interval.
+SLACK = 0.01
+THRESHOLD_CONFIDENCE = 0.9
+
 NODES = (np.arange(64) + 0.5) / 64  # quantiles over which a beta distribution is averaged
 BISECTIONS = 25  # to 3e-8
 
@@ -147,6 +152,28 @@ def mean_posterior_of_labeled(
     return float(p @ posterior)
 
 
+def uniform_errors(w_p: Array, w_u: Array, confidence: float) -> tuple[float, float]:
+    """Bound the errors of both distribution functions (Dvoretzky, Kiefer and Wolfowitz)."""
+    squared = np.log(4 / (1 - confidence)) / 2
+    return float(np.sqrt(squared / effective_size(w_p))), float(
+        np.sqrt(squared / effective_size(w_u))
+    )
+
+
+def best_threshold(
+    positive: Array, unlabeled: Array, w_p: Array, w_u: Array
+) -> tuple[Array, Array, Array, int]:
+    """Find the threshold that minimizes an upper bound of the ratio of the fractions above it.
+
+    Returns the thresholds, the fractions of both groups above them, and the place of the best.
+    """
+    threshold = np.unique(np.concatenate([positive, unlabeled]))
+    q_p, q_u = fraction_above(positive, w_p, threshold), fraction_above(unlabeled, w_u, threshold)
+    error = (1 + SLACK) * sum(uniform_errors(w_p, w_u, THRESHOLD_CONFIDENCE))
+    bound = np.divide(q_u + error, q_p, out=np.full(len(q_p), np.inf), where=q_p > 0)
+    return threshold, q_p, q_u, int(np.argmin(bound))
+
+
 def identified(
     value: float,
     low: float,
@@ -161,16 +188,19 @@ def identified(
     """Decide whether a value is an estimate or only within an upper bound, and find its limits.
 
     `value` and `low` are the value and the lower limit that the method yields. Let s be the mean
-    posterior of the labeled rows. If it is less than 1, the ratio has not stopped falling for all
-    labeled rows, and the value is likely to be too large. It is multiplied by 1 - (1 - s)², which
-    reduces the mean error of BBE over the development sets by a tenth and changes little where s is
-    near 1. The lower limit is multiplied by s.
+    posterior of the labeled rows, at the value or at the ratio in the best bin if that is smaller:
+    a prior that is too large would make them look more certain. If s is less than 1, the ratio has
+    not stopped falling for all labeled rows, and the value is likely to be too large. It is
+    multiplied by 1 - (1 - s)², which reduces the mean error of BBE over the development sets by a
+    tenth and changes little where s is near 1. The lower limit is multiplied by s.
     """
     groups = (positive, unlabeled, w_p, w_u)
     bound = upper_limit(*groups, confidence=confidence)
     found = min(max(value, 0.0), 1.0)
-    posterior = mean_posterior_of_labeled(*groups, prior=found)
-    separation = (posterior - found) / (1 - found) if found < 1 else 0.0
+    _, q_p, q_u, best = best_threshold(*groups)
+    least = min(found, float(q_u[best] / q_p[best]))
+    posterior = mean_posterior_of_labeled(*groups, prior=least)
+    separation = (posterior - least) / (1 - least) if least < 1 else 0.0
     share = f"{posterior:.0%}".replace("100%", "nearly 100%")
     if found > bound or bound == 1:
         kind, low = UPPER_BOUND, 0.0
@@ -187,7 +217,7 @@ def identified(
         kind = ESTIMATE
         counts = counted(*groups, ESTIMATE_LEVEL)
         error = float(counts.lower((1 - confidence) / 2)[0] / counts.ratio[0])
-        low = posterior * min(low, error * found)
+        low = posterior * min(low, error * least)
         reason = (
             "A region appears to be purely positive: the ratio of unlabeled to labeled rows is at "
             f"its minimum for {share} of the labeled rows."

@@ -17,15 +17,11 @@ from puforest.prior._base import (
     weighted_labels,
 )
 from puforest.prior._docs import documented
-from puforest.prior._limits import effective_size, fraction_above, identified
+from puforest.prior._limits import best_threshold, identified, uniform_errors
 from puforest.prior._scores import ScoredPriorEstimator
 
 __all__ = ["BBE"]
 
-# Of the bound that selects the threshold: gamma in the paper, and the confidence level. The level
-# is fixed so that the estimate does not depend on the level of the interval.
-SLACK = 0.01
-THRESHOLD_CONFIDENCE = 0.9
 MAX_POINTS = 1000  # on the curve kept as evidence
 
 
@@ -97,23 +93,12 @@ def best_bin(
     positive: Array, unlabeled: Array, w_p: Array, w_u: Array, *, confidence: float
 ) -> UnlabeledPrior:
     """Ratio of the fractions above the threshold that minimizes its upper bound."""
-    threshold = np.unique(np.concatenate([positive, unlabeled]))
-    q_p, q_u = fraction_above(positive, w_p, threshold), fraction_above(unlabeled, w_u, threshold)
-
-    def errors(level: float) -> list[float]:
-        """Uniform bounds of the two distribution functions (Dvoretzky, Kiefer and Wolfowitz)."""
-        return [
-            float(np.sqrt(np.log(4 / (1 - level)) / (2 * effective_size(w)))) for w in (w_p, w_u)
-        ]
-
-    e_p, e_u = errors(confidence)
+    threshold, q_p, q_u, best = best_threshold(positive, unlabeled, w_p, w_u)
+    e_p, e_u = uniform_errors(w_p, w_u, confidence)
     with np.errstate(divide="ignore", invalid="ignore"):
         quotient = q_u / q_p
-        bound = quotient + (1 + SLACK) / q_p * sum(errors(THRESHOLD_CONFIDENCE))
         lower = np.maximum(0, q_u - e_u) / np.minimum(1, q_p + e_p)
         upper = np.where(q_p > e_p, (q_u + e_u) / (q_p - e_p), np.inf)
-    bound[q_p == 0] = np.inf
-    best = int(np.argmin(bound))
     spaced = np.arange(0, len(threshold), 1 + len(threshold) // MAX_POINTS)
     kept = np.unique(np.append(spaced, best))
     evidence = {
