@@ -70,6 +70,9 @@ class Metric:
         False for losses.
     needs_prior : bool
         Whether the value depends on the class prior.
+    monotone_in_prior : bool
+        Whether it only rises or only falls with the prior, so that it is extreme at the ends of an
+        interval.
     options : tuple of str
         Names of further arguments of `estimate`.
     """
@@ -83,6 +86,7 @@ class Metric:
     high: float = 1.0
     greater_is_better: bool = True
     needs_prior: bool = True
+    monotone_in_prior: bool = True
     options: tuple[str, ...] = ()
 
     def clip(self, value: float) -> float:
@@ -127,11 +131,16 @@ class EvaluationSet:
 
     def center_and_error(self, metric: Metric, **options: Any) -> tuple[float, float]:
         """Center and standard error of the sampling distribution of a metric."""
-        data = self.for_metric(metric)
-        if metric.reads == "prediction":
-            data = data.with_pseudo_rows()
-        found = metric.estimate(data.sample, data.values, data.prior, **options)
-        return found.value, data.sample.standard_error(found.on_positives, found.on_population)
+        return self.for_metric(metric).padded_for(metric).value_and_error(metric, **options)
+
+    def value_and_error(self, metric: Metric, **options: Any) -> tuple[float, float]:
+        """Value of a metric, not clipped, and its standard error."""
+        found = metric.estimate(self.sample, self.values, self.prior, **options)
+        return found.value, self.sample.standard_error(found.on_positives, found.on_population)
+
+    def padded_for(self, metric: Metric) -> EvaluationSet:
+        """Add pseudo-rows if the metric depends on fractions of predicted classes."""
+        return self.with_pseudo_rows() if metric.reads == "prediction" else self
 
     def for_metric(self, metric: Metric) -> EvaluationSet:
         """Return the data without the prior if the metric does not depend on it.

@@ -1,0 +1,164 @@
+"""Class prior, precision, recall, F1 and AUC as equations for totals over the positives.
+
+With d_i = 1 for rows predicted positive, D the number of them, and F_i the fraction of the
+population with smaller scores (half of those with equal ones), sums over the positives yield
+
+    prior      Σ y_i = v n
+    precision  Σ y_i d_i = v D
+    recall     Σ y_i d_i = v Σ y_i
+    F1         2 Σ y_i d_i = v (Σ y_i + D)
+    AUC        Σ y_i F_i = Σ y_i (v (1 - π) + π/2), as pairs of positives count one half each
+
+The last one is linearized in the prior π. Labeled rows of a single training set are known terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from puforest._prior_estimate import ESTIMATE, PriorEstimate
+from puforest.checking._rows import CheckedRows
+from puforest.checking._totals import CheckedTotals, Equation, Reference, solve
+
+Array = NDArray[np.float64]
+Found = tuple[float, float, float]  # estimate, and the ends of its interval
+
+
+def class_prior(rows: CheckedRows, z: float, confidence: float) -> PriorEstimate:
+    """Estimate the class prior."""
+    totals = _totals(rows, np.zeros(rows.n_unlabeled))
+    known, n, n_u = len(rows.known_score), rows.n_population, rows.n_unlabeled
+
+    def equation(v: Array) -> Equation:
+        return Equation(np.ones(len(v)), 0.0, -v * n_u)
+
+    value, low, high = solve(totals, equation, z)
+    upper = solve(totals, equation, float(norm.ppf(confidence)))[2]
+    if rows.n_positive in (0, rows.n_checked) and (rows.probability < 1).any():
+        value = _median(totals, equation)
+    # No forest can learn from a prior of exactly 0 or 1.
+    least = 0.5 / n_u
+    value = float(np.clip(value, least, 1 - least))
+
+    def prior(unlabeled: float) -> float:
+        return float(np.clip((known + n_u * unlabeled) / n, *rows.prior_bounds))
+
+    return PriorEstimate(
+        value=(known + n_u * value) / n,
+        interval=(prior(min(low, value)), prior(max(high, value))),
+        upper=prior(max(upper, value)),
+        kind=ESTIMATE,
+        reason=f"{rows.n_checked} rows that were selected with known probabilities were checked.",
+        confidence=confidence,
+        method="checks",
+        scenario=rows.scenario,
+        unlabeled_prior=value,
+        label_frequency=len(rows.labeled_score) / (len(rows.labeled_score) + n_u * value),
+        evidence={"n_checked": rows.n_checked, "n_positive": rows.n_positive},
+    )
+
+
+def _median(totals: CheckedTotals, equation: Callable[[Array], Equation]) -> float:
+    """Find the prior at which verdicts that all agree would have a probability of one half."""
+
+    def excess(v: float) -> float:
+        p = totals.tilted(equation(np.array([v])))[0, totals.bin]
+        return float(np.log(np.where(totals.y == 1, p, 1 - p)).sum() - np.log(0.5))
+
+    return float(brentq(excess, 1e-9, 1 - 1e-9))
+
+
+def precision(rows: CheckedRows, threshold: float, z: float) -> Found:
+    totals = _totals(rows, rows.score > threshold)
+    known = np.count_nonzero(rows.known_score > threshold)
+    n = np.count_nonzero(rows.score > threshold) + known
+    return solve(totals, lambda v: Equation(0 * v, 1.0, known - v * n), z)
+
+
+def recall(
+    rows: CheckedRows, threshold: float, z: float, *, n_positive: float | None = None
+) -> Found:
+    """Estimate the recall, using that of labeled rows if the number of positives is given."""
+    n, known = len(rows.known_score), np.count_nonzero(rows.known_score > threshold)
+
+    def equation(v: Array) -> Equation:
+        return Equation(-v, 1.0, known - v * n)
+
+    reference = _recall_of_labeled(rows, threshold, n_positive)
+    return solve(_totals(rows, rows.score > threshold), equation, z, reference)
+
+
+def f1(rows: CheckedRows, threshold: float, z: float, *, n_positive: float | None = None) -> Found:
+    """Estimate F1, using the recall of labeled rows if the number of positives is given."""
+    known = np.count_nonzero(rows.known_score > threshold)
+    n = len(rows.known_score) + np.count_nonzero(rows.score > threshold) + known
+
+    def equation(v: Array) -> Equation:
+        return Equation(-v, 2.0, 2 * known - v * n)
+
+    reference = _recall_of_labeled(rows, threshold, n_positive)
+    return solve(_totals(rows, rows.score > threshold), equation, z, reference)
+
+
+def auc(rows: CheckedRows, prior: float, z: float, *, n_positive: float | None = None) -> Found:
+    """Estimate the AUC, using ranks of labeled rows if the number of positives is given."""
+    g = _fraction_below(rows, rows.score)
+    n, known = rows.n_population, _fraction_below(rows, rows.known_score)
+
+    def equation(v: Array) -> Equation:
+        # Σ yF - v Σ y - (1/2 - v) (Σ y)²/n, with (Σ y)² linearized at the prior
+        constant = -v - (1 - 2 * v) * prior
+        offset = known.sum() + constant * len(known) + (0.5 - v) * n * prior**2
+        return Equation(constant, 1.0, offset)
+
+    return solve(_totals(rows, g), equation, z, _rank_of_labeled(rows, n_positive))
+
+
+def difference_to_labeled(rows: CheckedRows, n_positive: float) -> float:
+    """Mean rank of the positives among unlabeled rows minus that of labeled rows.
+
+    The result is in standard errors.
+    """
+    reference = _rank_of_labeled(rows, n_positive)
+    assert reference is not None
+    totals = _totals(rows, _fraction_below(rows, rows.score))
+    p = totals.tilted(Equation(np.ones(1), 0.0, np.array([-n_positive])))
+    (difference,), (noise,) = totals.compared(p, reference)
+    at = reference.equation()
+    noise += totals.dispersion(p, at) * totals.covariance(p, at, at)[0]
+    return float(difference / np.sqrt(noise)) if noise > 0 else 0.0
+
+
+def _totals(rows: CheckedRows, g: NDArray[np.generic]) -> CheckedTotals:
+    return CheckedTotals(rows.verdict, rows.probability, rows.score, g.astype(np.float64))
+
+
+def _fraction_below(rows: CheckedRows, score: Array) -> Array:
+    """Fraction of the population with smaller scores, and half of that with equal ones."""
+    population = np.sort(np.concatenate([rows.score, rows.known_score]))
+    left, right = (np.searchsorted(population, score, side) for side in ("left", "right"))
+    fraction: Array = (left + right) / (2 * len(population))
+    return fraction
+
+
+def _rank_of_labeled(rows: CheckedRows, n_positive: float | None) -> Reference | None:
+    if n_positive is None:
+        return None
+    g = _fraction_below(rows, rows.labeled_score)
+    return Reference(float(g.mean()), float(g.var(ddof=1)), len(g), n_positive)
+
+
+def _recall_of_labeled(
+    rows: CheckedRows, threshold: float, n_positive: float | None
+) -> Reference | None:
+    """Recall of labeled rows, with the variance after adding two found and two missed ones."""
+    if n_positive is None:
+        return None
+    n, k = len(rows.labeled_score), np.count_nonzero(rows.labeled_score > threshold)
+    center = (k + 2) / (n + 4)
+    return Reference(k / n, center * (1 - center), n, n_positive)
