@@ -11,6 +11,8 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
+from benchmarks import checking
+from benchmarks.records import read_lines
 from puforest import PUExtraTreesClassifier, PUForestClassifier
 from puforest.checking import CheckDesign, estimate_from_checks, select_checks
 from puforest.checking._select import checks_by_score
@@ -411,3 +413,18 @@ def test_errors_of_the_estimates(changes, message):
     }
     with pytest.raises(ValueError, match=message):
         estimate_from_checks(**options | changes)
+
+
+# Benchmark
+
+
+def test_benchmark(tmp_path):
+    options = ["--datasets", "breast-cancer", "--checks", "20", "--rounds", "2"]
+    checking.main([*options, "--out", str(tmp_path)])
+    records = read_lines(tmp_path / "checking.jsonl")
+    assert len(records) == 3 + len(checking.PRIORS) * len(checking.DESIGNS)
+    checking.main([*options, "--out", str(tmp_path)])
+    assert read_lines(tmp_path / "checking.jsonl") == records
+    text = (tmp_path / "checking.md").read_text()
+    assert "on 1 of 1 data sets" in text or "on 0 of 1 data sets" in text
+    assert text.count("| calibrated | 20 |") == 8
