@@ -13,7 +13,7 @@ from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_sco
 
 from benchmarks import checking
 from benchmarks.records import read_lines
-from puforest import PUExtraTreesClassifier, PUForestClassifier
+from puforest import PUExtraTreesClassifier, PUForestClassifier, load
 from puforest.checking import CheckDesign, estimate_from_checks, select_checks
 from puforest.checking._select import checks_by_score
 
@@ -254,6 +254,41 @@ def test_labeled_rows_of_a_single_training_set_are_known_positives():
     assert found.auc.value == pytest.approx(roc_auc_score(y, score), abs=1e-3)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([0, 1, np.nan]),
+            st.floats(1e-3, 1),
+            st.sampled_from([0.0, 1e-9, 0.1, 0.5, 0.9, 1.0]),
+            st.booleans(),
+        ),
+        min_size=3,
+        max_size=15,
+    ),
+    st.sampled_from([0.0, 0.3, 0.9, 1.0]),
+    st.booleans(),
+    st.sampled_from(["case-control", "single-training-set"]),
+)
+def test_intervals_of_any_verdicts_are_possible(rows, threshold, scar, scenario):
+    checked, e, score, labeled = (np.array(column) for column in zip(*rows, strict=True))
+    checked = np.where(labeled, np.nan, checked)
+    if labeled.all() or not labeled.any() or not np.isfinite(checked).any():
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Positives among the checked rows")
+        found = estimate_from_checks(
+            checked, e, y=labeled, score=score, threshold=threshold, scenario=scenario, scar=scar
+        )
+    low, high = found.prior.interval
+    assert found.prior_bounds[0] <= low <= high <= found.prior_bounds[1]
+    assert 0 < found.prior.value < 1
+    assert low <= found.prior.upper <= high
+    for name in QUANTITIES:
+        one = getattr(found, name)
+        assert one is None or 0 <= one.low <= one.value <= one.high <= 1, name
+
+
 @pytest.mark.parametrize(("design", "scar"), [("random", False), ("score", False), ("score", True)])
 def test_intervals_cover_and_estimates_are_unbiased(design, scar):
     rng = np.random.default_rng(0)
@@ -369,13 +404,15 @@ def test_checking_the_top_does_not_identify_the_prior():
     assert estimate_from_checks(checked, e, y=labeled, score=score, threshold=0.1).precision is None
 
 
-def test_forests_take_the_estimate_as_prior():
+def test_forests_take_the_estimate_as_prior(tmp_path):
     y, labeled, score = population(np.random.default_rng(0), n=400)
     checked, e = check_all(checks_by_score(score, 60, labeled == 1, "score", 0), y)
     found = estimate_from_checks(checked, e, y=labeled, score=score)
     forest = PUExtraTreesClassifier(found.prior, n_estimators=5, random_state=0)
     forest.fit(score[:, None], labeled, checked=checked, check_probability=e)
     assert forest.prior_ == found.prior.value
+    forest.save(tmp_path / "forest.puf")
+    assert load(tmp_path / "forest.puf").prior_estimate_ == found.prior
 
 
 def test_estimates_as_text():
@@ -400,6 +437,7 @@ def test_estimates_as_text():
         ({"score": [0.5, 0.5, 0.5, 3]}, "score must be from 0 to 1, got 3 in row 3"),
         ({"y": [0, 1]}, "y has 2 labels, but there are 4 rows"),
         ({"threshold": 0.5, "score": None}, "threshold=0.5 requires score"),
+        ({"threshold": "prior"}, "threshold must be a number between 0 and 1"),
         ({"scenario": "both"}, "scenario must be one of"),
         ({"confidence": 95}, "confidence must be between 0 and 1"),
     ],

@@ -117,9 +117,9 @@ def estimate_from_checks(
 ) -> CheckedEstimates:
     """Estimate the class prior and the quality of predictions from rows checked by hand.
 
-    The intervals account for the random selection of the rows that were checked, whatever model
-    the scores are from. They refer to the rows that are passed; if those are themselves a small
-    sample, a larger population may differ by more.
+    Estimates and intervals rely on the random selection of the rows that were checked. Scores make
+    the intervals shorter, and need not be right. All of them refer to the rows that are passed; if
+    those are themselves a small sample, a larger population may differ by more.
 
     All arrays have an entry for each row, and are those to pass to ``fit``.
 
@@ -168,6 +168,8 @@ def estimate_from_checks(
     check.one_of("scenario", scenario, SCENARIOS)
     check.boolean("scar", scar)
     z = float(norm.ppf((1 + check.fraction("confidence", confidence)) / 2))
+    if threshold is not None:
+        threshold = _checked_threshold(threshold)
     if threshold is not None and score is None:
         raise ValueError(f"threshold={threshold!r} requires score, the scores of all rows")
     rows = checked_rows(checked, probability, y=y, score=score, scenario=scenario)
@@ -215,6 +217,15 @@ def estimate_from_checks(
         confidence=confidence,
         notes=tuple(notes),
     )
+
+
+def _checked_threshold(threshold: Any) -> float:
+    if not check.is_real(threshold) or not 0 <= threshold <= 1:
+        raise ValueError(
+            "threshold must be a number between 0 and 1, such as threshold_ of a forest, got "
+            f"{threshold!r}"
+        )
+    return float(threshold)
 
 
 def _number_if_alike(rows: CheckedRows, prior: PriorEstimate) -> float | None:

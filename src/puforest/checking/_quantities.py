@@ -67,7 +67,7 @@ def _median(totals: CheckedTotals, equation: Callable[[Array], Equation]) -> flo
     """Find the prior at which verdicts that all agree would have a probability of one half."""
 
     def excess(v: float) -> float:
-        p = totals.tilted(equation(np.array([v])))[0, totals.bin]
+        p = np.clip(totals.tilted(equation(np.array([v])))[0, totals.bin], 1e-12, 1 - 1e-12)
         return float(np.log(np.where(totals.y == 1, p, 1 - p)).sum() - np.log(0.5))
 
     return float(brentq(excess, 1e-9, 1 - 1e-9))

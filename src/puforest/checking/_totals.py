@@ -7,10 +7,14 @@ with λ such that ``Σ p_i(v) a_i + b = 0``. Then
 
     T(v) = Σ_checked a_i (y_i - p_i(v)) / e_i
 
-estimates h(v) without bias, whatever the probabilities are, if row i was checked with probability
-e_i. If they are right, its variance is ``Σ (1/e_i - 1) a_i² p_i(v) (1 - p_i(v))``, so that it is
-smallest for e_i proportional to ``sqrt(p_i (1 - p_i))``. The interval consists of the values that
-are not rejected. With constant probabilities and a simple random sample, it is Wilson's interval.
+estimates h(v) if row i was checked with probability e_i, whatever the probabilities p_i are. If
+they are right, its variance is ``Σ (1/e_i - 1) a_i² p_i(v) (1 - p_i(v))``, and smallest for e_i
+proportional to ``sqrt(p_i (1 - p_i))``. The interval consists of the values that are not rejected.
+With constant probabilities and a simple random sample, it is Wilson's interval.
+
+Probabilities are not quite right. The verdicts correct them twice: by a slope of the logits, and by
+the ratio of the squared differences of verdicts and probabilities to their expectation. Both are
+shrunk toward 1, because a few checks say little about rare errors.
 """
 
 from __future__ import annotations
