@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 .PHONY: demo test test-python test-core lint format coverage clean
 .PHONY: fuzz attack reproduce leaderboard defaults
 .PHONY: bench bench-report bench-scale bench-track bench-prior bench-calibration bench-propensity
-.PHONY: bench-checked bench-recommended bench-tables bench-mixed bench-sparse bench-category-order
+.PHONY: bench-checked bench-checking bench-recommended bench-tables bench-mixed bench-sparse bench-category-order
 
 demo: $(VENV)/installed
 	$(BIN)/puforest demo build/demo --force
@@ -111,6 +111,10 @@ bench-calibration bench-propensity bench-checked bench-mixed bench-recommended: 
 # Evaluate prior estimates; evaluate categories and missing values.
 bench-prior bench-tables: bench-%: $(VENV)/installed-bench $(if $(filter build/keel,$(KEEL)),build/keel)
 	$(BIN)/python -m benchmarks.$* --keel "$(KEEL)" $(if $(DATA),--data "$(DATA)") $(ARGS)
+
+# Measure coverage and width of intervals from checked rows.
+bench-checking: $(VENV)/installed-bench $(if $(filter build/keel,$(KEEL)),build/keel)
+	$(BIN)/python -m benchmarks.checking --keel "$(KEEL)" $(ARGS)
 
 # Measure the memory of sparse fits, and what the order of categories loses under nnPU.
 bench-sparse bench-category-order: bench-%: $(VENV)/installed-bench
