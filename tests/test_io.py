@@ -236,7 +236,7 @@ def test_files_are_valid_safetensors(blobs, tmp_path):
         assert_array_equal(arrays[name], array)
     length = int.from_bytes(content[:8], "little")
     header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["puforest"])
-    assert header["format_version"] == 2
+    assert header["format_version"] == 3
     assert header["puforest_version"] == puforest.__version__
     assert header["model"]["class"] == "PUExtraTreesClassifier"
     assert header["model"]["rows"] == {"labeled": labeled.sum(), "unlabeled": sum(1 - labeled)}

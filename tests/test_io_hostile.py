@@ -151,10 +151,10 @@ def test_other_safetensors_files_are_rejected(folder):
 
 def test_a_newer_format_asks_to_update(tree, folder):
     def newer(header, arrays):
-        header["format_version"] = 3
+        header["format_version"] = 4
 
     message = (
-        "format version 3, and this version of puforest reads versions up to 2: upgrade puforest"
+        "format version 4, and this version of puforest reads versions up to 3: upgrade puforest"
     )
     assert_rejected_after(newer, tree, message, folder)
 

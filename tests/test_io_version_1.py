@@ -73,7 +73,7 @@ def test_saving_writes_the_current_version(name, tmp_path):
     model = puforest.load(path_of(name))
     model.save(tmp_path / "model.puf")
     header, arrays = unpacked((tmp_path / "model.puf").read_bytes())
-    assert header["format_version"] == 2
+    assert header["format_version"] == 3
     assert "missing_left" in arrays
     again = puforest.load(tmp_path / "model.puf")
     X = rows_for(model, np.load(DATA / "version-1.npz")["X"])

@@ -23,6 +23,7 @@ from puforest._masses import GroupMasses, group_masses, refuse_impossible_prior
 from puforest._model import Forest
 from puforest._monotone import monotone_features
 from puforest._out_of_bag import out_of_bag_risk
+from puforest._prior_estimate import PriorEstimate, given_estimate
 from puforest._progress import Progress
 from puforest._schema import FeatureSchema
 from puforest._score_curve import score_curve
@@ -30,7 +31,6 @@ from puforest._threshold import checked_threshold, is_rule, score_threshold
 from puforest._training import draw_seed, grow, set_masses, train_params
 from puforest._training_rows import TrainingRows, training_rows, warn_if_swapped
 from puforest._warnings import warn
-from puforest.prior import PriorEstimate
 from puforest.prior._estimate import missing_prior
 from puforest.risk import RISKS
 from puforest.scenario import SCENARIOS
@@ -47,7 +47,7 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
 
     _forest: Forest
 
-    prior: float | None
+    prior: float | PriorEstimate | None
     scenario: str
     risk: str
     loss: str
@@ -121,7 +121,7 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         increasing, decreasing = monotone_features(self.monotonic_cst, schema)
         params.increasing_features, params.decreasing_features = increasing, decreasing
 
-        estimate = None
+        estimate = given_estimate(self.prior)
         if prior is None and propensity is None and self.risk != "pn":
             if earlier is None:
                 estimate = self._estimate_prior(table, y, sample_weight)
@@ -383,7 +383,7 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         leaves = self._leaves(X)
         return self._forest.decision_path(leaves)
 
-    def with_prior(self, prior: float) -> Self:
+    def with_prior(self, prior: float | PriorEstimate) -> Self:
         """Adapt the model to another class prior without refitting.
 
         The splits stay the same, and leaf values are recomputed from the masses of the leaves under
@@ -394,7 +394,7 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        prior : float
+        prior : float or PriorEstimate
             Class prior, between 0 and 1.
 
         Returns
@@ -421,13 +421,14 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
             refuse_impossible_prior(new, record.masses.labeled_u)
             masses = replace(record.masses, labeled_p=new)
         other = copy.copy(self)
-        other.prior = new
+        estimate = given_estimate(prior)
+        other.prior = new if estimate is None else estimate
         other._forest = self._forest.with_prior(record.risk, record.prior, new)
         other._record = replace(
             record,
             masses=masses,
-            parameters=record.parameters | {"prior": new},
-            prior_estimate=None,
+            parameters=record.parameters | {"prior": other.prior},
+            prior_estimate=estimate,
             **evaluation,
         )
         return other
@@ -481,15 +482,17 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
 
     @property
     def prior_estimate_(self) -> PriorEstimate:
-        """Estimate of the class prior, if it was estimated."""
+        """Estimate of the class prior, if it was estimated or given as an estimate."""
         estimate = self._recorded("prior_estimate_").prior_estimate
         if estimate is None:
-            raise AttributeError("prior_estimate_ is only available after a fit with prior=None")
+            raise AttributeError(
+                "prior_estimate_ is only available after a fit with prior=None, or with an estimate"
+            )
         return estimate
 
     @property
     def prior_interval_(self) -> tuple[float, float]:
-        """Confidence interval of the class prior, if it was estimated."""
+        """Confidence interval of the class prior, if it was estimated or given as an estimate."""
         return self.prior_estimate_.interval
 
     @property

@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from puforest._fit_record import FitRecord, RecordedFitMixin
 from puforest._monotone import monotone_features
+from puforest._prior_estimate import PriorEstimate
 from puforest._schema import FeatureSchema
 from puforest._text import printable
 from puforest._threshold import checked_threshold
@@ -247,14 +248,17 @@ def _prior(record: FitRecord) -> str:
     prior = f"{record.prior:.4g}"
     estimate = record.prior_estimate
     if estimate is not None:
-        low, high = estimate.interval
-        return (
-            f"{prior}, estimated by {estimate.method} ({100 * estimate.confidence:g}% interval "
-            f"{low:.3g} to {high:.3g})"
-        )
+        return f"{prior}, {_source(estimate)}"
     if record.prior_is_given:
         return f"{prior}, given"
     return f"{prior}, from the " + ("classes" if record.is_supervised else "propensities")
+
+
+def _source(estimate: PriorEstimate) -> str:
+    level, (low, high) = f"{100 * estimate.confidence:g}%", estimate.interval
+    if estimate.is_bound:
+        return f"estimated by {estimate.method}; the data shows at most {high:.3g} ({level})"
+    return f"estimated by {estimate.method} ({level} interval {low:.3g} to {high:.3g})"
 
 
 def _top_features(found: Unwrapped) -> str:

@@ -3,11 +3,12 @@
 from puforest._docstrings import documented
 
 PARAMETERS = {
-    "prior": """float or None, default={default}
-    Class prior: the fraction of positives in the population, between 0 and 1. If None, it is
-    estimated from the data (`puforest.prior.BBE`) with a warning; if propensities are passed to
-    ``fit`` with ``scenario="single-training-set"``, it follows from them. With ``risk="pn"``, None
-    means the fraction of the larger class in ``y``.""",
+    "prior": """float, PriorEstimate or None, default={default}
+    Class prior: the fraction of positives in the population, between 0 and 1, or an estimate of it
+    (`puforest.prior.PriorEstimate`), whose value is used. If None, it is estimated from
+    the data (`puforest.prior.BBE`) with a warning; if propensities are passed to ``fit`` with
+    ``scenario="single-training-set"``, it follows from them. With ``risk="pn"``, None means the
+    fraction of the larger class in ``y``.""",
     "n_estimators": """int, default={default}
     Number of trees.""",
     "scenario": """{{"case-control", "single-training-set"}}, default={default}
@@ -95,10 +96,10 @@ ATTRIBUTES = """classes_ : ndarray of shape (2,)
 prior_ : float
     Class prior.
 prior_interval_ : tuple of float
-    95% confidence interval of the prior. Only available if the prior was estimated.
+    95% confidence interval of the prior, as `prior_estimate_` has it.
 prior_estimate_ : PriorEstimate
     Details of the estimate: method, label frequency, evidence. Only available if the prior was
-    estimated.
+    estimated, or given as an estimate.
 n_features_in_ : int
     Number of features seen by ``fit``.
 feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -131,10 +132,11 @@ documented_estimator = documented(
 
 # Parameters of `PUForestClassifier` that differ from those of the other estimators.
 PU_FOREST_PARAMETERS = {
-    "prior": """float or None, default={default}
-    Class prior: the fraction of positives in the population, between 0 and 1. If None, it is
-    estimated from out-of-bag scores (as in `puforest.prior.BBE`) with a warning; if propensities
-    are passed to ``fit`` with ``scenario="single-training-set"``, it follows from them.""",
+    "prior": """float, PriorEstimate or None, default={default}
+    Class prior: the fraction of positives in the population, between 0 and 1, or an estimate of it
+    (`puforest.prior.PriorEstimate`), whose value is used. If None, it is estimated from
+    out-of-bag scores (as in `puforest.prior.BBE`) with a warning; if propensities are passed to
+    ``fit`` with ``scenario="single-training-set"``, it follows from them.""",
     "n_estimators": """int or "auto", default={default}
     Number of trees of the model, which the recipes that are kept share, and of each candidate in
     the comparison; rounded up to a multiple of 10 per recipe. "auto": 200 for each candidate, and

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from puforest import _validation as check
 from puforest._encoded import EncodedTable
 from puforest._fit_record import FitRecord, RecordedFitMixin
+from puforest._prior_estimate import PriorEstimate
 from puforest._schema import FeatureSchema
 
 
@@ -154,6 +155,18 @@ def known_prior(estimator: Any) -> float | None:
             return None
         if getattr(layer, "prior_", None) is not None:
             return float(layer.prior_)
+    return None
+
+
+def known_prior_estimate(estimator: Any) -> PriorEstimate | None:
+    """Return the estimate that the class prior of the fit comes from; None if it is a number."""
+    for layer in layers(estimator):
+        if getattr(layer, "prior_", None) is None:
+            continue
+        record = getattr(layer, "_record", None)
+        if record is not None:
+            return cast(PriorEstimate | None, record.prior_estimate)
+        return getattr(layer, "prior_estimate_", None)
     return None
 
 

@@ -17,6 +17,8 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from puforest._prior_estimate import given_estimate
+
 # Arrays, pandas and polars tables, lists of lists: anything that `check_array` accepts.
 MatrixLike: TypeAlias = Any
 
@@ -87,8 +89,13 @@ def optional_integer(name: str, value: Any, low: int, none: int) -> int:
 def class_prior(value: Any) -> float | None:
     if value is None:
         return None
+    estimate = given_estimate(value)
+    if estimate is not None:
+        value = estimate.value
     if not is_real(value):
-        raise TypeError(f"prior must be a number between 0 and 1, or None, got {value!r}")
+        raise TypeError(
+            f"prior must be a number between 0 and 1, a PriorEstimate, or None, got {value!r}"
+        )
     with data_errors("prior"):
         prior = float(value)
     if not TINY < prior < 1:

@@ -25,11 +25,13 @@ from puforest._columns import as_table
 from puforest._fit_record import RecordedFitMixin
 from puforest._model_methods import ModelMethodsMixin
 from puforest._out_of_bag import out_of_bag_sample
+from puforest._prior_estimate import PriorEstimate, given_estimate
 from puforest._sample import pu_sample
 from puforest._threshold import checked_threshold
 from puforest._unwrap import (
     fit_params,
     known_prior,
+    known_prior_estimate,
     known_scenario,
     parameter_layers,
     unwrapped,
@@ -54,6 +56,7 @@ class CalibrationRecord:
     calibrator: Calibrator
     method: str
     prior: float
+    prior_estimate: PriorEstimate | None  # that the prior comes from, if it was estimated
     scenario: str
 
 
@@ -90,7 +93,7 @@ class PUCalibratedClassifier(
         or a splitter: cross-validation (an integer means `PUStratifiedKFold` with a fixed seed);
         the final estimator is fitted to all rows. "prefit": the estimator is already fitted, to
         rows other than those passed to ``fit``.
-    prior : float or None, default=None
+    prior : float, PriorEstimate or None, default=None
         Class prior; None means that of the fitted estimator. If the estimator estimates its prior,
         it does so once, on all rows.
     scenario : {"case-control", "single-training-set"} or None, default=None
@@ -144,7 +147,7 @@ class PUCalibratedClassifier(
         *,
         method: str = "sigmoid",
         cv: Any = 5,
-        prior: float | None = None,
+        prior: float | PriorEstimate | None = None,
         scenario: str | None = None,
     ) -> None:
         self.estimator = estimator
@@ -202,6 +205,9 @@ class PUCalibratedClassifier(
             calibrator=METHODS[self.method](score, sample, prior),
             method=self.method,
             prior=prior,
+            prior_estimate=known_prior_estimate(estimator)
+            if self.prior is None
+            else given_estimate(self.prior),
             scenario=scenario,
         )
         return self

@@ -16,6 +16,7 @@ from puforest._base import PUClassifier
 from puforest._estimator_docs import documented_estimator
 from puforest._fit_record import OutOfBag
 from puforest._model_methods import ModelMethodsMixin
+from puforest._prior_estimate import PriorEstimate
 from puforest._threshold import checked_threshold, is_rule
 from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
 
@@ -157,7 +158,7 @@ class PURandomForestClassifier(ModelMethodsMixin, BaseForest):
 
     def __init__(
         self,
-        prior: float | None = None,
+        prior: float | PriorEstimate | None = None,
         *,
         n_estimators: int = 100,
         scenario: str = "case-control",
@@ -226,7 +227,7 @@ class PUExtraTreesClassifier(ModelMethodsMixin, BaseForest):
 
     def __init__(
         self,
-        prior: float | None = None,
+        prior: float | PriorEstimate | None = None,
         *,
         n_estimators: int = 100,
         scenario: str = "case-control",

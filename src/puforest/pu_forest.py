@@ -31,6 +31,7 @@ from puforest._masses import GroupMasses
 from puforest._model import Forest
 from puforest._model_methods import ModelMethodsMixin
 from puforest._monotone import monotone_features
+from puforest._prior_estimate import PriorEstimate, given_estimate
 from puforest._progress import Steps
 from puforest._schema import FeatureSchema
 from puforest._score_curve import ScoreCurve, row_weights, score_curve
@@ -38,7 +39,6 @@ from puforest._threshold import checked_threshold
 from puforest._training import draw_seed, encode
 from puforest._training_rows import TrainingRows, training_rows, warn_if_swapped
 from puforest.forest import BaseForest
-from puforest.prior import PriorEstimate
 from puforest.prior._estimate import warn_of_estimate
 from puforest.prior.bbe import prior_from_scores
 from puforest.recipes import checked_candidates, is_fast
@@ -124,7 +124,7 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
 
     def __init__(
         self,
-        prior: float | None = None,
+        prior: float | PriorEstimate | None = None,
         *,
         scenario: str = "case-control",
         n_estimators: int | str = "auto",
@@ -209,7 +209,7 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         unit = self._masses(rows, 1.0)
         for candidate in first:
             candidate.start(data, n_trees, unit, steps)
-        estimate = None
+        estimate = given_estimate(self.prior)
         if masses is None:
             estimate = self._estimate_prior_from(first, data, y, sample_weight)
             masses = self._masses(rows, estimate.value)

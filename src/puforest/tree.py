@@ -13,6 +13,7 @@ from puforest import _validation as check
 from puforest._base import PUClassifier
 from puforest._estimator_docs import documented_estimator
 from puforest._model_methods import ModelMethodsMixin
+from puforest._prior_estimate import PriorEstimate
 
 __all__ = ["PUDecisionTreeClassifier", "PUExtraTreeClassifier"]
 
@@ -84,7 +85,7 @@ class PUDecisionTreeClassifier(ModelMethodsMixin, SingleTree):
 
     def __init__(
         self,
-        prior: float | None = None,
+        prior: float | PriorEstimate | None = None,
         *,
         scenario: str = "case-control",
         risk: str = "nnpu",
@@ -137,7 +138,7 @@ class PUExtraTreeClassifier(ModelMethodsMixin, SingleTree):
 
     def __init__(
         self,
-        prior: float | None = None,
+        prior: float | PriorEstimate | None = None,
         *,
         scenario: str = "case-control",
         risk: str = "nnpu",

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from puforest import _validation as check
 from puforest._columns import as_table, is_data_frame
 from puforest._matrix import as_array, checked, real_dtype, refuse_complex
+from puforest._prior_estimate import PriorEstimate, given_estimate
 from puforest._sample import PUSample, pu_sample
 from puforest._schema import naming_text
 
@@ -41,7 +42,7 @@ def names_text(method: Method) -> Method:
 class PUBaseline(ClassifierMixin, BaseEstimator):
     """A classifier whose predictions follow from one probability per sample."""
 
-    prior: float | None
+    prior: float | PriorEstimate | None
     scenario: str
     scenario_: str
     classes_: NDArray[Any]
@@ -93,9 +94,13 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(y)
         self.scenario_ = sample.scenario
         prior = None if self.prior is None else sample.class_prior(self.prior)
-        self.__dict__.pop("prior_", None)
+        for name in ("prior_", "prior_estimate_"):
+            self.__dict__.pop(name, None)
         if prior is not None:
             self.prior_ = prior
+        estimate = given_estimate(self.prior)
+        if estimate is not None:
+            self.prior_estimate_ = estimate
         return X, sample, prior
 
     @names_text

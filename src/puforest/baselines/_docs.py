@@ -7,7 +7,7 @@ PARAMETERS = {
     Samples. Pandas, polars and Arrow tables are passed on to the estimator as they are.""",
     "y": """array-like of shape (n_samples,)
     Two values: the larger for labeled positives, the smaller for unlabeled samples.""",
-    "prior": """float or None, default={default}
+    "prior": """float, PriorEstimate or None, default={default}
     Class prior. If given, the threshold is chosen on held-out scores so that the fraction of
     unlabeled samples predicted as positive is the fraction of positives among them. None leaves
     the threshold at one half.""",

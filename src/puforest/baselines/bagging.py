@@ -12,6 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
+from puforest._prior_estimate import PriorEstimate
 from puforest._rows import take_rows
 from puforest.baselines._base import (
     MAX_SEED,
@@ -100,7 +101,7 @@ class PUBaggingClassifier(PUBaseline):
         *,
         n_estimators: int = 100,
         sample_size: int | float | None = None,
-        prior: float | None = None,
+        prior: float | PriorEstimate | None = None,
         oob_score: bool = False,
         scenario: str = "case-control",
         n_jobs: int | None = None,

@@ -11,6 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
+from puforest._prior_estimate import PriorEstimate
 from puforest._rows import take_rows
 from puforest._sample import PUSample
 from puforest.baselines._base import (
@@ -45,7 +46,7 @@ class ElkanNotoClassifier(PUBaseline):
         "classic" converts g into the probability of the class. "weighted" fits a second classifier
         to the labeled samples and to each unlabeled sample twice: as a positive with weight w, its
         probability of being positive, and as a negative with weight 1 - w.
-    prior : float or None, default=None
+    prior : float, PriorEstimate or None, default=None
         Class prior, which implies c. None estimates c as the mean of g over the labeled samples,
         which is too low if the classes overlap.
     %scenario%
@@ -95,7 +96,7 @@ class ElkanNotoClassifier(PUBaseline):
         estimator: Any,
         *,
         variant: str = "classic",
-        prior: float | None = None,
+        prior: float | PriorEstimate | None = None,
         scenario: str = "case-control",
         cv: Any = 5,
         random_state: int | np.random.RandomState | None = None,

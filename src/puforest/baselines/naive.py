@@ -10,6 +10,7 @@ from sklearn.model_selection import cross_val_predict
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
+from puforest._prior_estimate import PriorEstimate
 from puforest.baselines._base import (
     Array,
     PUBaseline,
@@ -69,7 +70,7 @@ class NaivePUClassifier(PUBaseline):
         self,
         estimator: Any,
         *,
-        prior: float | None = None,
+        prior: float | PriorEstimate | None = None,
         scenario: str = "case-control",
         cv: Any = 5,
         random_state: int | np.random.RandomState | None = None,

@@ -11,6 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
+from puforest._prior_estimate import PriorEstimate
 from puforest._rows import take_rows
 from puforest.baselines._base import (
     Array,
@@ -46,7 +47,7 @@ class SpyTwoStepClassifier(PUBaseline):
     max_iter : int, default=1
         Maximum number of fits in the second step. After each fit, unlabeled samples that are
         predicted as negative are added to the reliable negatives, until there are none.
-    prior : float or None, default=None
+    prior : float, PriorEstimate or None, default=None
         Class prior. If given, positives and reliable negatives are weighted to the fractions
         ``prior`` and ``1 - prior``, and the estimator must support ``sample_weight``. None uses
         them without weights. The threshold is one half in both cases.
@@ -89,7 +90,7 @@ class SpyTwoStepClassifier(PUBaseline):
         spy_fraction: float = 0.15,
         noise_fraction: float = 0.05,
         max_iter: int = 1,
-        prior: float | None = None,
+        prior: float | PriorEstimate | None = None,
         scenario: str = "case-control",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:

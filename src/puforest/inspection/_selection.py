@@ -193,7 +193,7 @@ def feature_selection_curve(
     estimates = model.prior is None and model.risk != "pn"
 
     def fitted(
-        X: Any, y: NDArray[Any], columns: NDArray[np.intp], seed: int, prior: float | None
+        X: Any, y: NDArray[Any], columns: NDArray[np.intp], seed: int, prior: Any
     ) -> PUClassifier:
         fresh: PUClassifier = clone(model).set_params(
             random_state=seed, prior=prior, **_parameters_for(columns, model, schema)

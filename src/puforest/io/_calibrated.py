@@ -14,6 +14,7 @@ from puforest._warnings import warn
 from puforest.io._estimator import BELOW_ONE, MODULES, estimator_class, is_known
 from puforest.io._fields import Fields, ensure, is_integer, short_repr
 from puforest.io._parameters import checked, json_value, restored_parameters, stored_parameters
+from puforest.io._prior import restored_numbers, stored_numbers, with_evidence
 from puforest.scenario import SCENARIOS
 
 # Imported by name when needed: it has a method `save`, and imports this package.
@@ -40,6 +41,7 @@ def stored_calibration(model: Any, arrays: Arrays) -> dict[str, Any]:
         "scenario": json_value("scenario", model.scenario),
         "fitted_method": record.method,
         "fitted_prior": float(record.prior),
+        "fitted_prior_estimate": stored_numbers(record.prior_estimate),
         "fitted_scenario": record.scenario,
         "estimator": None,
         "calibrator": _stored_calibrator(record.calibrator, arrays),
@@ -83,12 +85,16 @@ def restored_calibration(stored: Fields, arrays: Arrays, fitted: Any, version: i
         estimator = kind(**params)
     for scored in (estimator, fitted):
         calibration.require_scores(scored)
+    estimate = fitted._record.prior_estimate
+    if version > 2:
+        given = restored_numbers(stored.optional_fields("fitted_prior_estimate"))
+        estimate = with_evidence(given, estimate)
     scenario = stored.take("scenario")
     model = calibration.PUCalibratedClassifier(
         estimator,
         method=stored.choice("method", calibration.METHODS),
         cv=_restored_folds(stored.take("cv")),
-        prior=checked("prior", stored.take("prior")),
+        prior=with_evidence(checked("prior", stored.take("prior")), estimate),
         scenario=None if scenario is None else checked("scenario", scenario),
     )
     model._record = calibration.CalibrationRecord(
@@ -96,6 +102,7 @@ def restored_calibration(stored: Fields, arrays: Arrays, fitted: Any, version: i
         calibrator=_restored_calibrator(stored.fields("calibrator"), arrays),
         method=stored.choice("fitted_method", calibration.METHODS),
         prior=stored.number("fitted_prior", check.TINY, BELOW_ONE),
+        prior_estimate=estimate,
         scenario=stored.choice("fitted_scenario", SCENARIOS),
     )
     stored.finish()

@@ -26,10 +26,9 @@ from puforest.io._feature_parameters import check_columns
 from puforest.io._fields import Fields, ensure
 from puforest.io._labels import restored_classes, restored_names, stored_classes, stored_names
 from puforest.io._parameters import restored_parameters, stored_parameters
+from puforest.io._prior import restored_estimate, stored_estimate, with_evidence
 from puforest.io._recipes import restored_comparison, stored_comparison
 from puforest.io._trees import ARRAYS, MOST_FEATURES, checked_forest, taken_arrays
-from puforest.prior import PriorEstimate
-from puforest.scenario import SCENARIOS
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -44,13 +43,6 @@ MODULES = {
 }
 
 BELOW_ONE = math.nextafter(1, 0)
-
-# Evidence of best bin estimation, the method by which fits estimate the prior: points of a curve,
-# and the threshold at which the estimate was made.
-METHOD = "bbe"
-CURVE = ("thresholds", "quotient", "lower", "upper", "labeled_above", "unlabeled_above")
-CHOSEN = "chosen"
-EVIDENCE = "evidence."  # prefix of the array names
 
 # The class whose trees are grown by recipes, and calibrated.
 CALIBRATED = "PUForestClassifier"
@@ -81,7 +73,7 @@ def stored_model(model: Any, arrays: Arrays) -> dict[str, Any]:
         "n_features": record.schema.n_features,
         "classes": stored_classes(record.classes),
         "prior": record.prior,
-        "prior_estimate": _stored_estimate(record.prior_estimate, arrays),
+        "prior_estimate": stored_estimate(record.prior_estimate, arrays),
         "masses": {
             "labeled_u": float(record.masses.labeled_u),
             "unlabeled_u": float(record.masses.unlabeled_u),
@@ -95,24 +87,6 @@ def stored_model(model: Any, arrays: Arrays) -> dict[str, Any]:
             "added": list(record.added_missing),
             "removed": list(record.removed_missing),
         },
-    }
-
-
-def _stored_estimate(estimate: PriorEstimate | None, arrays: Arrays) -> dict[str, Any] | None:
-    if estimate is None:
-        return None
-    arrays |= {EVIDENCE + name: estimate.evidence[name] for name in CURVE}
-    low, high = estimate.interval
-    return {
-        "value": float(estimate.value),
-        "low": float(low),
-        "high": float(high),
-        "confidence": float(estimate.confidence),
-        "method": estimate.method,
-        "scenario": estimate.scenario,
-        "unlabeled_prior": float(estimate.unlabeled_prior),
-        "label_frequency": float(estimate.label_frequency),
-        "evidence": {CHOSEN: float(estimate.evidence[CHOSEN])},
     }
 
 
@@ -135,13 +109,15 @@ def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
     rows.finish()
     parameters = restored_parameters(kind, stored.fields("fitted_parameters"), version)
     check_columns(parameters, schema)
-    estimate = stored.optional_fields("prior_estimate")
+    estimate = restored_estimate(stored.optional_fields("prior_estimate"), arrays, version)
+    for params in (parameters, model.__dict__):
+        params["prior"] = with_evidence(params["prior"], estimate)
     record = FitRecord(
         classes=restored_classes(stored.fields("classes")),
         schema=schema,
         parameters=parameters,
         masses=_restored_masses(stored.fields("masses"), prior),
-        prior_estimate=None if estimate is None else _restored_estimate(estimate, arrays),
+        prior_estimate=estimate,
         n_labeled=n_rows[0],
         n_unlabeled=n_rows[1],
         seed=stored.integer("seed", 0, np.iinfo(np.int32).max),
@@ -185,37 +161,3 @@ def _restored_masses(stored: Fields, prior: float) -> GroupMasses:
     unlabeled_u = stored.number("unlabeled_u", 0, 1)
     stored.finish()
     return GroupMasses(prior, labeled_u, unlabeled_u)
-
-
-def _restored_estimate(stored: Fields, arrays: Arrays) -> PriorEstimate:
-    low, high = stored.number("low", 0, 1), stored.number("high", 0, 1)
-    value = stored.number("value", low, high)
-    estimate = PriorEstimate(
-        value=value,
-        interval=(low, high),
-        confidence=stored.number("confidence", 0, 1),
-        method=stored.choice("method", (METHOD,)),
-        scenario=stored.choice("scenario", SCENARIOS),
-        unlabeled_prior=stored.number("unlabeled_prior", 0, 1),
-        label_frequency=stored.number("label_frequency", 0, 1),
-        evidence=_restored_evidence(stored.fields("evidence"), arrays),
-    )
-    stored.finish()
-    return estimate
-
-
-def _restored_evidence(stored: Fields, arrays: Arrays) -> dict[str, Any]:
-    numbers = stored.numbers()
-    ensure(set(numbers) == {CHOSEN}, f"evidence is not the number {CHOSEN!r}")
-    curve: Arrays = {}
-    for name in CURVE:
-        key = EVIDENCE + name
-        ensure(key in arrays, f"it has no array {key!r}")
-        curve[name] = arrays.pop(key)
-        ensure(curve[name].dtype == np.float64, f"array {key!r} is not of type float64")
-    at = curve["thresholds"]
-    same_length = all(len(part) == len(at) for part in curve.values())
-    ensure(same_length, "the arrays of the evidence differ in length")
-    ensure(bool((at[:-1] < at[1:]).all()), "thresholds of the evidence are not increasing")
-    ensure(bool((at == numbers[CHOSEN]).any()), f"{CHOSEN!r} is not a threshold of the evidence")
-    return curve | numbers

@@ -18,7 +18,7 @@ from puforest.io import _container as container
 from puforest.io._estimator import is_known, restored_model, stored_model
 from puforest.io._fields import Fields, short_repr
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:

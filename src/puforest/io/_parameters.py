@@ -18,6 +18,7 @@ from puforest.io._feature_parameters import (
     stored_constraints,
 )
 from puforest.io._fields import Fields, is_integer
+from puforest.io._prior import restored_prior, stored_prior
 from puforest.io._recipes import restored_candidates, stored_candidates
 from puforest.io._values import restored_value, stored_value
 from puforest.risk import LOSSES, RISKS
@@ -49,7 +50,6 @@ def _restored_threshold(stored: Any) -> Any:
 
 # Checks by parameter name, which refuse values that ``fit`` would refuse for any data.
 CHECKS: dict[str, Callable[[Any], Any]] = {
-    "prior": check.class_prior,
     "scenario": lambda v: check.one_of("scenario", v, SCENARIOS),
     "risk": lambda v: check.one_of("risk", v, RISKS),
     "loss": lambda v: check.one_of("loss", v, LOSSES),
@@ -78,6 +78,7 @@ CONVERSIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "candidates": (stored_candidates, restored_candidates),
     "categorical_features": (stored_categorical, restored_categorical),
     "monotonic_cst": (stored_constraints, restored_constraints),
+    "prior": (stored_prior, restored_prior),
     "threshold": (_stored_threshold, _restored_threshold),
 }
 

@@ -4,7 +4,8 @@ All methods rest on one inequality: the fraction of the unlabeled rows that lie 
 least the class prior times the fraction of the positives that do.
 """
 
-from puforest.prior._base import PriorEstimate, PriorEstimatedWarning
+from puforest._prior_estimate import PriorEstimate, contradiction
+from puforest.prior._base import PriorEstimatedWarning
 from puforest.prior._estimate import estimate_prior
 from puforest.prior.bbe import BBE
 from puforest.prior.dedpul import DEDPUL
@@ -20,5 +21,6 @@ __all__ = [
     "PriorEstimate",
     "PriorEstimatedWarning",
     "TIcE",
+    "contradiction",
     "estimate_prior",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
 from puforest._encoded import EncodedTable
+from puforest._prior_estimate import UPPER_BOUND, PriorEstimate
 from puforest._rows import take_rows
 from puforest._schema import FeatureSchema
 from puforest._training_rows import TrainingRows, training_rows, warn_if_swapped
@@ -30,48 +31,6 @@ BELOW_ONE = float(np.nextafter(1, 0))
 
 class PriorEstimatedWarning(UserWarning):
     """Warning that the class prior was estimated because none was given."""
-
-
-@dataclass(frozen=True)
-class PriorEstimate:
-    """Class prior with its interval and the evidence for it.
-
-    Attributes
-    ----------
-    value : float
-        Fraction of positives in the population.
-    interval : tuple of float
-        Confidence interval of the class prior. It accounts for sampling error only, not for
-        positives that cannot be told from negatives, which no method can detect.
-    confidence : float
-        Confidence level of `interval`.
-    method : str
-        Name of the method.
-    scenario : str
-        Sampling scenario of the data.
-    unlabeled_prior : float
-        Fraction of positives among the unlabeled rows.
-    label_frequency : float
-        Fraction of the positives, over all rows of the data, that are labeled.
-    evidence : dict
-        Intermediate results of the method, drawn by `puforest.plots.plot_prior_evidence`.
-    """
-
-    value: float
-    interval: tuple[float, float]
-    confidence: float
-    method: str
-    scenario: str
-    unlabeled_prior: float
-    label_frequency: float
-    evidence: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
-
-    def __str__(self) -> str:
-        low, high = self.interval
-        return (
-            f"{self.value:.3f} ({100 * self.confidence:g}% interval {low:.3f} to {high:.3f}, "
-            f"{self.method}, {self.scenario})"
-        )
 
 
 @dataclass(frozen=True)
@@ -228,7 +187,10 @@ def population_prior(
     unlabeled_prior = float(np.clip(found.value, least, 1 - least))
     return PriorEstimate(
         value=prior(found.value),
-        interval=(prior(min(found.low, found.value)), prior(max(found.high, found.value))),
+        interval=(known, prior(max(found.high, found.value))),
+        upper=prior(max(found.high, found.value)),
+        kind=UPPER_BOUND,
+        reason="The data has not been searched for a purely positive region.",
         confidence=confidence,
         method=method,
         scenario=scenario,

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from puforest import _validation as check
+from puforest._prior_estimate import PriorEstimate
 from puforest._warnings import warn
-from puforest.prior._base import PriorEstimate, PriorEstimatedWarning, PriorEstimator
+from puforest.prior._base import PriorEstimatedWarning, PriorEstimator
 from puforest.prior._docs import documented
 from puforest.prior.bbe import BBE
 from puforest.prior.dedpul import DEDPUL

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from puforest.prior._base import Array, PriorEstimate
+from puforest._prior_estimate import PriorEstimate
+from puforest.prior._base import Array
 
 N_BINS = 40  # of histograms
 

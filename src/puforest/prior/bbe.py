@@ -8,10 +8,10 @@ import numpy as np
 
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
+from puforest._prior_estimate import PriorEstimate
 from puforest._training_rows import TrainingRows
 from puforest.prior._base import (
     Array,
-    PriorEstimate,
     PriorSample,
     UnlabeledPrior,
     population_prior,

@@ -4,7 +4,7 @@ from puforest._docstrings import documented as _documented
 from puforest.baselines import _docs
 
 PARAMETERS = _docs.PARAMETERS | {
-    "prior": """float or None, default={default}
+    "prior": """float, PriorEstimate or None, default={default}
     Class prior. None estimates it with `puforest.prior.BBE` and issues a warning.""",
     "architecture": """{{"mlp", "softsign", "cnn"}} or callable, default={default}
     "mlp": four hidden layers of 300 with ReLU. "softsign": three with Softsign. "cnn": nine
@@ -40,7 +40,8 @@ PARAMETERS = _docs.PARAMETERS | {
 
 ATTRIBUTES = f"""{_docs.ATTRIBUTES}
 prior_estimate_ : PriorEstimate
-    Estimate of the class prior. Only set if ``prior=None``.
+    Estimate of the class prior. Only set if it was estimated, or given as an
+    estimate.
 history_ : list of dict
     ``epoch``, ``risk`` (mean over the batches) and ``validation_risk`` of each epoch.
 n_iter_ : int

@@ -138,7 +138,6 @@ class PUNeuralClassifier(PUBaseline):
         self, X: check.MatrixLike, y: ArrayLike
     ) -> tuple[NDArray[Any], PUSample, float]:
         table, sample, prior = self._read(X, y)
-        self.__dict__.pop("prior_estimate_", None)
         if prior is None:
             self.prior_estimate_ = missing_prior(
                 table,

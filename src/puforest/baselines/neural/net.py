@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
+from puforest._prior_estimate import PriorEstimate
 from puforest._sample import PUSample, pu_sample
 from puforest.baselines.neural._docs import documented
 from puforest.baselines.neural._estimator import PUNeuralClassifier, non_negative
@@ -85,7 +86,7 @@ class PUNetClassifier(PUNeuralClassifier):
 
     def __init__(
         self,
-        prior: float | None = None,
+        prior: float | PriorEstimate | None = None,
         *,
         risk: str = "nnpu",
         architecture: str | Architecture = "mlp",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from puforest import _validation as check
+from puforest._prior_estimate import PriorEstimate
 from puforest._sample import PUSample
 from puforest.baselines.neural._docs import documented
 from puforest.baselines.neural._estimator import PUNeuralClassifier, non_negative
@@ -95,7 +96,7 @@ class SelfPUClassifier(PUNeuralClassifier):
 
     def __init__(
         self,
-        prior: float | None = None,
+        prior: float | PriorEstimate | None = None,
         *,
         architecture: str | Architecture = "mlp",
         epochs: int = 200,
