@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from puforest.checking import Checks
+    from puforest.cli._model_columns import Columns
     from puforest.cli._model_rows import ModelRows
     from puforest.cli.sheets._write import ChosenRow
     from puforest.cli.tables._source import Source
@@ -94,7 +95,7 @@ def check(
     """
     import numpy as np
 
-    from puforest.checking import checks_by_score
+    from puforest.checking._select import checks_by_score
     from puforest.cli._model_columns import match_columns
     from puforest.cli._model_rows import ModelRows
     from puforest.cli._scoring import report_unknown
@@ -120,7 +121,7 @@ def check(
     rows = ModelRows(source, columns)
     score, labeled = scored(console, forest, rows, label, positive)
     report_unknown(console, source.path, rows.gaps)
-    out_of_bag = out_of_bag_scores(forest, labeled)
+    out_of_bag = training_scores(forest, labeled)
     if out_of_bag is not None:
         score = out_of_bag
     n_before, excluded = 0, labeled.astype(bool)
@@ -134,8 +135,8 @@ def check(
             f"-n {n}: only {n_left:,} of the {len(score):,} rows of {source.path} can be chosen; "
             "the others are labeled, or were checked before"
         )
-    checks = checks_by_score(score, n, y=excluded, design=design, random_state=seed)
-    features = shown_features(forest, columns.features, show)
+    checks = checks_by_score(score, n, excluded, design, seed)
+    features = shown_features(forest, columns, show)
     chosen = chosen_rows(source, checks, list(dict.fromkeys([*kept, *features])))
     origin = Origin(
         n_chosen=n,
@@ -212,37 +213,28 @@ def scored(
     return score, label_rule(label, column, positive).apply(column)
 
 
-def out_of_bag_scores(
-    forest: Any, labeled: NDArray[np.int64]
-) -> NDArray[np.float64] | None:
-    """Return the out-of-bag scores of the training rows; None if these are other rows."""
+def training_scores(forest: Any, labeled: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    """Return out-of-bag scores if these are as many labeled and unlabeled rows as in training."""
+    from puforest._unwrap import fitted_trees
+    from puforest.cli._checks import out_of_bag_scores
+
+    record = fitted_trees(forest)._record
+    n_labeled = int(labeled.sum())
+    n_rows = (n_labeled, len(labeled) - n_labeled)
+    return out_of_bag_scores(forest) if n_rows == (record.n_labeled, record.n_unlabeled) else None
+
+
+def shown_features(forest: Any, columns: Columns, most: int) -> list[str]:
+    """Return the features to show, in the order of the model: at most the most important ones."""
     import numpy as np
 
-    from puforest._unwrap import fit_record
-
-    record = fit_record(forest)
-    n_labeled = int(labeled.sum())
-    if record is None or (n_labeled, len(labeled) - n_labeled) != (
-        record.n_labeled,
-        record.n_unlabeled,
-    ):
-        return None
-    if not hasattr(forest, "_oob_probability"):
-        return None
-    score: NDArray[np.float64] = forest._oob_probability()
-    return score if np.isfinite(score).all() else None
-
-
-def shown_features(forest: Any, features: list[str], most: int) -> list[str]:
-    """Return the features to show, in the order of the model: at most the most important ones."""
     from puforest._unwrap import fitted_trees
-    from puforest.inspection import importances
 
-    if len(features) <= most:
-        return features
-    trees = fitted_trees(forest)
-    ranked = [name for name, _, _ in importances(trees, top=most).sorted()] if most else []
-    return [name for name in features if name in {*ranked}]
+    order = np.argsort(-fitted_trees(forest).feature_importances_, kind="stable")
+    present = {*columns.features}
+    ranked = [columns.names[j] for j in order.tolist() if columns.names[j] in present]
+    shown = {*ranked[:most]}
+    return [name for name in columns.features if name in shown]
 
 
 def chosen_rows(source: Source, checks: Checks, columns: list[str]) -> list[ChosenRow]:

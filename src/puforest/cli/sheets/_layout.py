@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-from puforest._text import printable, rounded
-from puforest.cli.tables._labels import as_text
+from puforest._text import printable, reads_as_number
 
 VERDICT, ROW, PROBABILITY, SELECTION = "verdict", "row", "probability", "selection_probability"
 DESIGN, ORIGIN, CODE = "design", "origin", "code"
@@ -28,11 +24,14 @@ REQUIRED = {
 # Added to the names of columns of the table that a sheet has for itself.
 OF_TABLE = " (data)"
 
+# Spreadsheet programs would run text that starts with these characters as a formula.
+FORMULA = ("=", "+", "-", "@")
+QUOTE = "'"
+
 # Spreadsheet programs leave words of these letters alone: they are neither numbers nor dates.
 LETTERS = "bcdfghjklmnpqrstvwxz"
 CODE_LENGTH = 10
 
-DIGITS = 6
 HASHED_BYTES = 2**20
 
 
@@ -107,45 +106,37 @@ def file_name(path: Path) -> str:
     return " ".join(printable(path.name).split())
 
 
-# Names
+# Names and text
 
 
 def name_in_sheet(name: str) -> str:
     """Return the name of a column of the table in the sheet."""
-    return name + OF_TABLE if name.removesuffix(OF_TABLE) in RESERVED else name
+    return as_plain_text(name + OF_TABLE if _is_taken(name) else name)
 
 
 def name_in_table(name: str) -> str:
-    """Return the name of a column of the sheet in the table."""
-    plain = name.removesuffix(OF_TABLE)
-    return plain if plain in RESERVED else name
+    """Return the name of a column of the sheet in the table, without spaces around it."""
+    name = name.strip()
+    if name.startswith(tuple(QUOTE + sign for sign in FORMULA)):
+        name = name.removeprefix(QUOTE)
+    shorter = name.removesuffix(OF_TABLE)
+    return shorter if shorter != name and _is_taken(shorter) else name
 
 
-# Cells and codes
+def _is_taken(name: str) -> bool:
+    """Return True for the names of a sheet's own columns, with or without `OF_TABLE`."""
+    name = name.strip().lower()
+    while name.endswith(OF_TABLE):
+        name = name.removesuffix(OF_TABLE)
+    return name in RESERVED
 
 
-def readable(value: Any) -> str:
-    """Convert a cell of a table to text: text unchanged, dates as in ISO 8601."""
-    if isinstance(value, datetime):
-        text = value.isoformat(" ")
-        return text.removesuffix(" 00:00:00")
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, float) and not value.is_integer() and value == value:
-        return rounded(value, DIGITS)
-    if isinstance(value, str):
-        return value.strip()
-    return str(value) if isinstance(value, timedelta | bytes) else as_text(value)
+def as_plain_text(text: str) -> str:
+    """Quote text that spreadsheet programs would run as a formula."""
+    return QUOTE + text if text.startswith(FORMULA) and not reads_as_number(text) else text
 
 
-def row_code(cells: Mapping[str, Any]) -> str:
-    """Return a code of the cells of a row by column name, whatever their order."""
-    digest = hashlib.sha256()
-    for name, value in sorted(cells.items()):
-        for part in (name, value.strip() if isinstance(value, str) else repr(value)):
-            coded = part.encode(errors="surrogatepass")
-            digest.update(len(coded).to_bytes(8, "little") + coded)
-    return _letters(digest.digest())
+# Codes
 
 
 def fingerprint(path: Path) -> str:
@@ -154,13 +145,11 @@ def fingerprint(path: Path) -> str:
     with path.open("rb") as file:
         while block := file.read(HASHED_BYTES):
             digest.update(block)
-    return _letters(digest.digest())
+    return letters(digest.digest())
 
 
-def _letters(digest: bytes) -> str:
+def letters(digest: bytes) -> str:
+    """Return a digest as a code of letters."""
     number = int.from_bytes(digest, "little")
-    letters = []
-    for _ in range(CODE_LENGTH):
-        number, place = divmod(number, len(LETTERS))
-        letters.append(LETTERS[place])
-    return "".join(letters)
+    places = [number // len(LETTERS) ** i % len(LETTERS) for i in range(CODE_LENGTH)]
+    return "".join(LETTERS[place] for place in places)

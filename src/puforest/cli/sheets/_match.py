@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest.checking import CheckDesign
-from puforest.cli.sheets._layout import DESIGN, Origin, readable, row_code
+from puforest.cli.sheets._cells import cells_of_rows, readable, row_code
+from puforest.cli.sheets._layout import DESIGN, QUOTE, Origin
 from puforest.cli.sheets._read import Verdict, read_verdicts
 from puforest.cli.tables._names import cut, name_list
-from puforest.cli.tables._source import Source, rows_at_a_time
+from puforest.cli.tables._source import Source
 
 Array = NDArray[np.float64]
 
@@ -205,14 +206,14 @@ def _verify(by_row: Mapping[int, Verdict], source: Source) -> tuple[int, list[st
     as columns were removed from the sheet, those that are left are compared.
     """
     sheet = {name for verdict in by_row.values() for name in verdict.cells}
-    shared = [name for name in dict.fromkeys(source.names) if name in sheet]
+    shared = [name for name in source.names if name.strip() in sheet]
     shared = [name for name in shared if source.names.times(name) == 1]
     n_rows, compared = 0, False
-    for first, cells in _cells(source, shared, sorted(by_row)):
+    for first, cells in cells_of_rows(source, shared, sorted(by_row)):
         n_rows = first
         for row, values in cells.items():
             verdict = by_row[row]
-            own = {name: values[name] for name in shared if name in verdict.cells}
+            own = {name: values[name] for name in shared if name.strip() in verdict.cells}
             if row_code(own) != verdict.code:
                 _compare_cells(verdict, own, source)
                 compared = True
@@ -224,29 +225,15 @@ def _verify(by_row: Mapping[int, Verdict], source: Source) -> tuple[int, list[st
     ]
 
 
-def _cells(
-    source: Source, columns: Sequence[str], wanted: Sequence[int]
-) -> Iterator[tuple[int, dict[int, dict[str, Any]]]]:
-    """Yield the number of rows read so far, and cells of the wanted ones among them."""
-    done = 0
-    rows = np.asarray(wanted)
-    for batch in source.batches([], columns or list(source.names[:1]), rows_at_a_time(len(columns))):
-        n = batch.others.num_rows
-        here = rows[(rows > done) & (rows <= done + n)]
-        taken = batch.others.take((here - done - 1).astype(np.int64)).to_pylist()
-        done += n
-        yield done, dict(zip(here.tolist(), taken, strict=True))
-
-
 def _compare_cells(verdict: Verdict, values: Mapping[str, Any], source: Source) -> None:
     """Raise an error if a row differs from the one in the sheet, or cannot be compared."""
     for name, value in values.items():
-        if not same_cell(verdict.cells[name], readable(value)):
+        shown, stored = verdict.cells[name.strip()], readable(value)
+        if not same_cell(shown, stored):
             raise ValueError(
-                f"{verdict.where}: this is another row now. The column {cut(name)} holds "
-                f"{cut(verdict.cells[name].strip())!r} in the sheet, but "
-                f"{cut(readable(value))!r} in {source.path}. Were rows of the table added, removed "
-                "or sorted since puforest check?"
+                f"{verdict.where} is another row now: the column {cut(name)} holds "
+                f"{cut(shown.strip())!r} in the sheet, but {cut(stored)!r} in {source.path}. Were "
+                "rows of the table added, removed or sorted since puforest check?"
             )
     if not values:
         raise ValueError(
@@ -260,7 +247,7 @@ def same_cell(shown: str, stored: str) -> bool:
 
     Numbers may have fewer digits, since spreadsheet programs save them as shown.
     """
-    shown, stored = shown.strip().removeprefix("'").strip(), stored.strip()
+    shown, stored = shown.strip().removeprefix(QUOTE).strip(), stored.strip()
     if shown.casefold() == stored.casefold():
         return True
     a, b = _number(shown), _number(stored)

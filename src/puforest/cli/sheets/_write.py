@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from puforest._text import reads_as_number
+from puforest.cli.sheets._cells import readable, row_code
 from puforest.cli.sheets._layout import (
     CODE,
     DESIGN,
@@ -18,15 +18,11 @@ from puforest.cli.sheets._layout import (
     SELECTION,
     VERDICT,
     Origin,
+    as_plain_text,
     name_in_sheet,
-    readable,
-    row_code,
 )
 
 SHEET_EXTENSIONS = (".csv", ".tsv")
-
-# Spreadsheet programs would run text that starts with these characters as a formula.
-FORMULA = ("=", "+", "-", "@")
 
 
 @dataclass(frozen=True)
@@ -72,7 +68,6 @@ def write_sheet(
 
 
 def _cell(value: Any, point: str) -> str:
-    text = readable(value)
-    if not isinstance(value, str):
-        return text.replace(".", point) if isinstance(value, float) else text
-    return f"'{text}" if text.startswith(FORMULA) and not reads_as_number(text) else text
+    if isinstance(value, str):
+        return as_plain_text(readable(value))
+    return readable(value).replace(".", point) if isinstance(value, float) else readable(value)
