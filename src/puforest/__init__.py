@@ -39,6 +39,7 @@ _PLACES = {
 _SUBMODULES = {
     "baselines",
     "calibration",
+    "checking",
     "datasets",
     "diagnostics",
     "export",

@@ -252,7 +252,7 @@ def _as_vector(y: Any) -> NDArray[Any]:
         # NumPy would turn NaN into the string "nan".
         if isinstance(y, list | tuple) and any(isinstance(value, str) for value in y):
             y = np.asarray(y, dtype=object)
-            y = y if any(map(_is_missing, y.ravel())) else y.astype(str)
+            y = y if any(map(is_missing, y.ravel())) else y.astype(str)
         vector: NDArray[Any] = column_or_1d(y, warn=True)
         return vector
 
@@ -265,7 +265,7 @@ def _filled_labels(y: NDArray[Any]) -> NDArray[Any]:
     if y.dtype.kind == "f":
         missing = np.isnan(y)
     elif y.dtype.kind == "O":
-        missing = np.array([_is_missing(value) for value in y], dtype=bool)
+        missing = np.array([is_missing(value) for value in y], dtype=bool)
     else:
         return y
     present = y[~missing]
@@ -292,7 +292,7 @@ def refuse_missing_labels(y: Any) -> None:
         raise ValueError("y contains NaN or None: risk='pn' needs the class of every row")
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     is_nan = isinstance(value, Real) and value != value
     return value is None or is_nan or type(value).__name__ == "NAType"
 

@@ -1,0 +1,217 @@
+"""Estimates of the class prior and of the quality of predictions from checked rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import norm
+
+from puforest import _validation as check
+from puforest._confidence import CONFIDENCE
+from puforest._prior_estimate import PriorEstimate
+from puforest._warnings import warn
+from puforest.checking import _quantities as quantities
+from puforest.checking._rows import CheckedRows, checked_rows
+from puforest.scenario import SCENARIOS
+
+# Standard errors by which checked positives may differ from labeled rows; 1% do so by chance.
+SIGNIFICANT = float(norm.ppf(0.995))
+
+
+@dataclass(frozen=True)
+class CheckedEstimate:
+    """A quantity estimated from checked rows.
+
+    Attributes
+    ----------
+    value : float
+        Estimate.
+    low, high : float
+        Ends of the confidence interval.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+
+@dataclass(frozen=True)
+class CheckedEstimates:
+    """Result of `estimate_from_checks`; prints as a table.
+
+    Attributes
+    ----------
+    prior : PriorEstimate or None
+        Class prior. None if some rows had no chance to be checked, as with the design "top".
+    prior_bounds : tuple of float
+        Smallest and largest class prior that the labels and verdicts leave possible. They are
+        certain, but far apart.
+    precision, recall, f1 : CheckedEstimate or None
+        Quality of the predictions at the threshold. None without scores or a threshold, or if it
+        depends on rows that had no chance to be checked.
+    auc : CheckedEstimate or None
+        Area under the ROC curve of the scores. None without scores, or without `prior`.
+    threshold : float or None
+        Threshold: rows with larger scores are predicted positive.
+    n_checked, n_positive : int
+        Number of rows with a verdict, and of positive verdicts.
+    n_unlabeled : int
+        Number of unlabeled rows, checked or not.
+    confidence : float
+        Confidence level of the intervals.
+    notes : tuple of str
+        Reasons for what could not be estimated, and assumptions beyond the random selection.
+    """
+
+    prior: PriorEstimate | None
+    prior_bounds: tuple[float, float]
+    precision: CheckedEstimate | None
+    recall: CheckedEstimate | None
+    f1: CheckedEstimate | None
+    auc: CheckedEstimate | None
+    threshold: float | None
+    n_checked: int
+    n_positive: int
+    n_unlabeled: int
+    confidence: float
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.n_positive} of {self.n_checked} checked rows are positive "
+            f"({self.n_unlabeled} unlabeled rows, {100 * self.confidence:g}% intervals)"
+        ]
+        if self.prior is None:
+            low, high = self.prior_bounds
+            lines.append(f"prior      unknown, between {low:.3f} and {high:.3f}")
+        else:
+            lines.append(f"prior      {CheckedEstimate(self.prior.value, *self.prior.interval)}")
+        for name in ("precision", "recall", "f1", "auc"):
+            if getattr(self, name) is not None:
+                lines.append(f"{name:10} {getattr(self, name)}")
+        return "\n".join([*lines, *self.notes])
+
+
+def estimate_from_checks(
+    checked: Any,
+    probability: ArrayLike,
+    *,
+    y: Any = None,
+    score: ArrayLike | None = None,
+    threshold: float | None = None,
+    scenario: str = "case-control",
+    scar: bool = True,
+    confidence: float = CONFIDENCE,
+) -> CheckedEstimates:
+    """Estimate the class prior and the quality of predictions from rows checked by hand.
+
+    The intervals account for the random selection of the rows that were checked, whatever model
+    the scores are from. They refer to the rows that are passed; if those are themselves a small
+    sample, a larger population may differ by more.
+
+    All arrays have an entry for each row, and are those to pass to ``fit``.
+
+    Parameters
+    ----------
+    checked : array-like of shape (n_samples,)
+        Verdicts: 1 (or True) for positives, 0 (or False) for negatives, NaN or None for rows that
+        were not checked.
+    probability : array-like of shape (n_samples,)
+        Probability of each row to be checked, from `Checks.verdicts` or `CheckDesign.probability`.
+        Values of labeled rows are ignored.
+    y : array-like of shape (n_samples,), optional
+        Labels: two values, the larger for labeled rows. By default, all rows are unlabeled.
+    score : array-like of shape (n_samples,), optional
+        Predicted probabilities of all rows, held-out or out-of-bag. They make the interval of the
+        prior shorter, and are required for all other quantities.
+    threshold : float, optional
+        Threshold for precision, recall and F1, such as ``threshold_`` of a `PUForestClassifier`:
+        rows with larger scores are predicted positive.
+    scenario : {"case-control", "single-training-set"}, default="case-control"
+        Sampling scenario. In a single training set, labeled rows are part of the population.
+    scar : bool, default=True
+        If True, the labeled rows are considered a random sample of the positives, and their scores
+        are used for recall, F1 and AUC, whose intervals become shorter. If checked positives
+        clearly differ from them, there is a warning, and they are not used. The prior and the
+        precision do not depend on it.
+    confidence : float, default=0.95
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    CheckedEstimates
+
+    Examples
+    --------
+    A simple random sample of 50 of 1000 rows, of which 10 are positive:
+
+    >>> import numpy as np
+    >>> from puforest.checking import estimate_from_checks
+    >>> checked = np.full(1000, np.nan)
+    >>> checked[:50] = np.repeat([1, 0], [10, 40])
+    >>> print(estimate_from_checks(checked, np.full(1000, 0.05)))
+    10 of 50 checked rows are positive (1000 unlabeled rows, 95% intervals)
+    prior      0.200 (0.114 to 0.327)
+    """
+    check.one_of("scenario", scenario, SCENARIOS)
+    check.boolean("scar", scar)
+    z = float(norm.ppf((1 + check.fraction("confidence", confidence)) / 2))
+    if threshold is not None and score is None:
+        raise ValueError(f"threshold={threshold!r} requires score, the scores of all rows")
+    rows = checked_rows(checked, probability, y=y, score=score, scenario=scenario)
+    notes = []
+    unreachable = int(np.count_nonzero(rows.probability == 0))
+    prior = precision = recall = f1 = auc = None
+    if unreachable:
+        notes.append(
+            f"{unreachable} unlabeled rows had no chance to be checked: what depends on them, such "
+            "as the prior, is unknown. Select checks from all rows to estimate it."
+        )
+    else:
+        prior = quantities.class_prior(rows, z, confidence)
+    if threshold is not None:
+        predicted = rows.score > threshold
+        if not predicted.any():
+            notes.append(f"No unlabeled row has a score above the threshold, {threshold:g}.")
+        elif (rows.probability[predicted] > 0).all():
+            precision = CheckedEstimate(*quantities.precision(rows, threshold, z))
+    if prior is not None and score is not None:
+        scar = scar and len(rows.labeled_score) > 1 and _resemble_labeled(rows, prior)
+        if threshold is not None:
+            recall = CheckedEstimate(*quantities.recall(rows, threshold, z, scar))
+            f1 = CheckedEstimate(*quantities.f1(rows, threshold, z, scar))
+        auc = CheckedEstimate(*quantities.auc(rows, prior.value, z, scar))
+    return CheckedEstimates(
+        prior=prior,
+        prior_bounds=rows.prior_bounds,
+        precision=precision,
+        recall=recall,
+        f1=f1,
+        auc=auc,
+        threshold=threshold,
+        n_checked=rows.n_checked,
+        n_positive=rows.n_positive,
+        n_unlabeled=rows.n_unlabeled,
+        confidence=confidence,
+        notes=tuple(notes),
+    )
+
+
+def _resemble_labeled(rows: CheckedRows, prior: PriorEstimate) -> bool:
+    """Return True if checked positives are ranked like labeled ones, and warn otherwise."""
+    difference = quantities.difference_to_labeled(rows, prior.unlabeled_prior)
+    if abs(difference) <= SIGNIFICANT:
+        return True
+    warn(
+        f"Positives among the checked rows have {'larger' if difference > 0 else 'smaller'} scores "
+        f"than labeled rows, by {abs(difference):.1f} standard errors: either the labeled rows are "
+        "not a random sample of the positives, or the scores are not held out. Recall, F1 and AUC "
+        "are estimated from the verdicts only."
+    )
+    return False

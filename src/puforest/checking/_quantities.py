@@ -1,0 +1,159 @@
+"""Class prior, precision, recall, F1 and AUC as equations for totals over the positives.
+
+With d_i = 1 for rows predicted positive, D the number of them, and F_i the fraction of the
+population with smaller scores (half of those with equal ones), sums over the positives yield
+
+    prior      Σ y_i = v n
+    precision  Σ y_i d_i = v D
+    recall     Σ y_i d_i = v Σ y_i
+    F1         2 Σ y_i d_i = v (Σ y_i + D)
+    AUC        Σ y_i F_i = Σ y_i (v (1 - π) + π/2), as pairs of positives count one half each
+
+The last one is linearized in the prior π. Labeled rows of a single training set are known terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from puforest._prior_estimate import ESTIMATE, PriorEstimate
+from puforest.checking._rows import CheckedRows
+from puforest.checking._totals import CheckedTotals, Equation, Reference, solve
+
+Array = NDArray[np.float64]
+Found = tuple[float, float, float]  # estimate, and the ends of its interval
+
+
+def class_prior(rows: CheckedRows, z: float, confidence: float) -> PriorEstimate:
+    """Estimate the class prior."""
+    totals = _totals(rows, np.zeros(rows.n_unlabeled))
+    known, n, n_u = len(rows.known_score), rows.n_population, rows.n_unlabeled
+
+    def equation(v: float) -> Equation:
+        return Equation(1.0, 0.0, -v * n_u)
+
+    value, low, high = solve(totals, equation, z)
+    upper = solve(totals, equation, float(norm.ppf(confidence)))[2]
+    if rows.n_positive in (0, rows.n_checked) and (rows.probability < 1).any():
+        value = _median(totals, equation)
+    # No forest can learn from a prior of exactly 0 or 1.
+    least = 0.5 / n_u
+    value = float(np.clip(value, least, 1 - least))
+
+    def prior(unlabeled: float) -> float:
+        return float(np.clip((known + n_u * unlabeled) / n, *rows.prior_bounds))
+
+    return PriorEstimate(
+        value=(known + n_u * value) / n,
+        interval=(prior(min(low, value)), prior(max(high, value))),
+        upper=prior(max(upper, value)),
+        kind=ESTIMATE,
+        reason=f"{rows.n_checked} rows that were selected with known probabilities were checked.",
+        confidence=confidence,
+        method="checks",
+        scenario=rows.scenario,
+        unlabeled_prior=value,
+        label_frequency=len(rows.labeled_score) / (len(rows.labeled_score) + n_u * value),
+        evidence={"n_checked": rows.n_checked, "n_positive": rows.n_positive},
+    )
+
+
+def _median(totals: CheckedTotals, equation: Callable[[float], Equation]) -> float:
+    """Find the prior at which verdicts that all agree would have a probability of one half."""
+
+    def excess(v: float) -> float:
+        p = totals.tilted(equation(v))[totals.bin]
+        return float(np.log(np.where(totals.y == 1, p, 1 - p)).sum() - np.log(0.5))
+
+    return float(brentq(excess, 1e-9, 1 - 1e-9))
+
+
+def precision(rows: CheckedRows, threshold: float, z: float) -> Found:
+    totals = _totals(rows, rows.score > threshold)
+    known = np.count_nonzero(rows.known_score > threshold)
+    n = np.count_nonzero(rows.score > threshold) + known
+    return solve(totals, lambda v: Equation(0.0, 1.0, known - v * n), z)
+
+
+def recall(rows: CheckedRows, threshold: float, z: float, scar: bool) -> Found:
+    totals = _totals(rows, rows.score > threshold)
+    n, known = len(rows.known_score), np.count_nonzero(rows.known_score > threshold)
+    reference = _fraction(rows.labeled_score > threshold) if scar else None
+    return solve(totals, lambda v: Equation(-v, 1.0, known - v * n), z, reference)
+
+
+def f1(rows: CheckedRows, threshold: float, z: float, scar: bool) -> Found:
+    totals = _totals(rows, rows.score > threshold)
+    known = np.count_nonzero(rows.known_score > threshold)
+    n = len(rows.known_score) + np.count_nonzero(rows.score > threshold) + known
+    reference = _fraction(rows.labeled_score > threshold) if scar else None
+    return solve(totals, lambda v: Equation(-v, 2.0, 2 * known - v * n), z, reference)
+
+
+def auc(rows: CheckedRows, prior: float, z: float, scar: bool) -> Found:
+    ranks = _fractions_below(rows)
+    n, known = rows.n_population, ranks.labeled if len(rows.known_score) else np.empty(0)
+
+    def equation(v: float) -> Equation:
+        # Σ yF - v Σ y - (1/2 - v) (Σ y)²/n, with (Σ y)² linearized at the prior
+        constant = -v - (1 - 2 * v) * prior
+        offset = known.sum() + constant * len(known) + (0.5 - v) * n * prior**2
+        return Equation(constant, 1.0, float(offset))
+
+    return solve(_totals(rows, ranks.unlabeled), equation, z, ranks.reference if scar else None)
+
+
+def difference_to_labeled(rows: CheckedRows, unlabeled_prior: float) -> float:
+    """Mean rank of the positives among the unlabeled rows, relative to that of labeled rows.
+
+    The result is the difference in standard errors.
+    """
+    ranks = _fractions_below(rows)
+    totals = _totals(rows, ranks.unlabeled)
+    p = totals.tilted(Equation(1.0, 0.0, -unlabeled_prior * rows.n_unlabeled))
+    difference, noise = totals.compared(p, ranks.reference)
+    at = Equation(-ranks.reference.mean, 1.0, 0.0)
+    noise += totals.dispersion(p, at) * totals.variance(p, at, at)
+    return difference / np.sqrt(noise) if noise > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class _FractionsBelow:
+    """Fraction of the population with smaller scores, of unlabeled and of labeled rows."""
+
+    unlabeled: Array
+    labeled: Array
+
+    @property
+    def reference(self) -> Reference:
+        return Reference(
+            float(self.labeled.mean()), float(self.labeled.var(ddof=1)), len(self.labeled)
+        )
+
+
+def _fractions_below(rows: CheckedRows) -> _FractionsBelow:
+    population = np.sort(np.concatenate([rows.score, rows.known_score]))
+
+    def fraction(score: Array) -> Array:
+        left, right = (np.searchsorted(population, score, side) for side in ("left", "right"))
+        below: Array = (left + right) / (2 * len(population))
+        return below
+
+    return _FractionsBelow(fraction(rows.score), fraction(rows.labeled_score))
+
+
+def _totals(rows: CheckedRows, g: NDArray[np.generic]) -> CheckedTotals:
+    return CheckedTotals(rows.verdict, rows.probability, rows.score, g.astype(np.float64))
+
+
+def _fraction(positive: NDArray[np.bool_]) -> Reference:
+    """Fraction of labeled rows, with the variance after adding two of either kind."""
+    n, k = len(positive), np.count_nonzero(positive)
+    center = (k + 2) / (n + 4)
+    return Reference(k / n, center * (1 - center), n)
