@@ -115,26 +115,32 @@ Poll polling(const Progress& progress) {
     };
 }
 
-// Training rows of X in order, labeled rows first; their weights and folds by position in that
-// order.
+// Training rows of X in order: labeled rows, unlabeled rows found positive, others; their weights
+// and folds by position in that order. If some rows were checked, all have a positive weight.
 struct TrainingRows {
     In<Row> order;
     std::uint32_t n_labeled;
     std::optional<In<double>> positive;
     std::optional<In<double>> sample;
     std::optional<In<std::uint8_t>> fold;
+    std::uint32_t n_confirmed;
 
     RowWeights weights() const {
+        const bool checked = positive && positive->shape(0) == order.shape(0);
+        if (n_confirmed > 0 && !checked) {
+            throw std::invalid_argument("checked rows require weights");
+        }
         if (!sample) return {};
-        if (!positive || positive->shape(0) != n_labeled || sample->shape(0) != order.shape(0)) {
+        if (!positive || !(checked || positive->shape(0) == n_labeled) ||
+            sample->shape(0) != order.shape(0)) {
             throw std::invalid_argument("weights must have one value per row");
         }
-        return {positive->data(), sample->data()};
+        return {positive->data(), sample->data(), checked};
     }
 };
 
 FitRows view(const TrainingRows& rows) {
-    FitRows result{view(rows.order), rows.n_labeled};
+    FitRows result{view(rows.order), rows.n_labeled, {}, rows.n_confirmed};
     if (rows.fold) result.fold = view(*rows.fold);
     return result;
 }
@@ -356,10 +362,12 @@ NB_MODULE(_core, m) {
         .value("optimal", Thresholds::Optimal);
 
     nb::class_<GroupMasses>(m, "GroupMasses")
-        .def(nb::init<double, double, double>(), "labeled_p"_a, "labeled_u"_a, "unlabeled_u"_a);
+        .def(nb::init<double, double, double, double, double>(), "labeled_p"_a, "labeled_u"_a,
+             "unlabeled_u"_a, "confirmed_p"_a = 0.0, "confirmed_u"_a = 0.0);
     nb::class_<Sampling>(m, "Sampling")
-        .def(nb::init<bool, bool, std::uint32_t, std::uint32_t, std::uint32_t>(), "replace"_a,
-             "together"_a, "labeled"_a, "unlabeled"_a, "n_folds"_a = 0);
+        .def(nb::init<bool, bool, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>(),
+             "replace"_a, "together"_a, "labeled"_a, "unlabeled"_a, "n_folds"_a = 0,
+             "confirmed"_a = 0);
     nb::class_<TrainParams>(m, "TrainParams")
         .def(nb::init<>())
         .def_rw("risk", &TrainParams::risk)
@@ -383,9 +391,9 @@ NB_MODULE(_core, m) {
         .def_rw("decreasing_features", &TrainParams::decreasing_features);
     nb::class_<TrainingRows>(m, "TrainingRows")
         .def(nb::init<In<Row>, std::uint32_t, std::optional<In<double>>, std::optional<In<double>>,
-                      std::optional<In<std::uint8_t>>>(),
+                      std::optional<In<std::uint8_t>>, std::uint32_t>(),
              "order"_a, "n_labeled"_a, "positive"_a = nb::none(), "sample"_a = nb::none(),
-             "fold"_a.noconvert() = nb::none());
+             "fold"_a.noconvert() = nb::none(), "n_confirmed"_a = 0);
 
     nb::class_<Codes>(m, "Codes", "Codes of the training rows of a matrix.")
         .def_prop_ro("n_features", &Codes::n_features);

@@ -46,5 +46,7 @@ PackedTree<Stats> grow_tree(const Growth& g, std::uint32_t tree, const StopFlag&
 
 extern template PackedTree<Counts> grow_tree<Counts>(const Growth&, std::uint32_t, const StopFlag&);
 extern template PackedTree<Sums> grow_tree<Sums>(const Growth&, std::uint32_t, const StopFlag&);
+extern template PackedTree<CheckedSums> grow_tree<CheckedSums>(const Growth&, std::uint32_t,
+                                                               const StopFlag&);
 
 }  // namespace puforest

@@ -44,8 +44,9 @@ template <class Codes>
 std::vector<Tree> train_on(const Codes& codes, const FitRows& rows, const RowWeights& weights,
                            const TrainParams& params, const Poll& poll) {
     check_sampling(rows, params.sampling);
-    return weights.uniform() ? unpack(grow<Counts>(codes, rows, weights, params, poll))
-                             : unpack(grow<Sums>(codes, rows, weights, params, poll));
+    if (weights.uniform()) return unpack(grow<Counts>(codes, rows, weights, params, poll));
+    return weights.checked ? unpack(grow<CheckedSums>(codes, rows, weights, params, poll))
+                           : unpack(grow<Sums>(codes, rows, weights, params, poll));
 }
 
 }  // namespace

@@ -77,13 +77,13 @@ void Workset::copy(const Workset& source, const NodeRows& rows) {
     }
 
     if (all_weights_.uniform()) return;
-    positive_.resize(rows.labeled.size());
+    positive_.resize(all_weights_.checked ? extent_ : rows.labeled.size());
     sample_.resize(extent_);
     for (std::size_t i = 0; i < positive_.size(); ++i) {
         positive_[i] = all_weights_.positive[original_[i]];
     }
     for (std::size_t i = 0; i < extent_; ++i) sample_[i] = all_weights_.sample[original_[i]];
-    weights_ = {positive_.data(), sample_.data()};
+    weights_ = {positive_.data(), sample_.data(), all_weights_.checked};
 }
 
 }  // namespace puforest

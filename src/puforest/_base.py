@@ -25,6 +25,7 @@ from puforest._monotone import monotone_features
 from puforest._out_of_bag import out_of_bag_risk
 from puforest._prior_estimate import PriorEstimate, given_estimate
 from puforest._progress import Progress
+from puforest._row_weights import growth
 from puforest._schema import FeatureSchema
 from puforest._score_curve import score_curve
 from puforest._threshold import checked_threshold, is_rule, score_threshold
@@ -76,6 +77,8 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         *,
         propensity: ArrayLike | None = None,
+        checked: ArrayLike | None = None,
+        check_probability: ArrayLike | None = None,
         progress: Callable[[float], object] | None = None,
     ) -> Self:
         """Fit to labeled positives and unlabeled rows.
@@ -100,6 +103,16 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
             Probability that each labeled row is labeled given that it is positive, if it differs
             between rows. Values of unlabeled rows are ignored. Without a ``prior``, the prior
             follows from the propensities; a given ``prior`` rescales the masses they imply.
+        checked : array-like of shape (n_samples,), optional
+            Verdicts on unlabeled rows that were looked at: 1 or True for rows found positive, 0 or
+            False for rows found negative, NaN or None for all others. Verdicts on labeled rows may
+            be positive, and are ignored. Not available with ``risk="pn"``.
+        check_probability : float or array-like of shape (n_samples,), optional
+            Probability with which a row with these features was selected for checking, above 0 for
+            checked rows. Labeled rows need it too: the probability that they would have had as
+            unlabeled rows. If the top k unlabeled rows were checked, it is 1 for all rows, labeled
+            or not, that score as high, and else 0. By default, the checked rows are a simple
+            random sample of the unlabeled rows.
         progress : callable, optional
             Called with the fraction of trees grown so far, from 0 to 1. It replaces the messages
             of ``verbose``.
@@ -115,7 +128,14 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         prior = check.class_prior(self.prior)
         earlier = self._record if self._adds_trees() else None
         schema, table, y = self._training_data(X, y, earlier)
-        rows = training_rows(y, sample_weight, propensity, risk=self.risk)
+        rows = training_rows(
+            y,
+            sample_weight,
+            propensity,
+            risk=self.risk,
+            checked=checked,
+            check_probability=check_probability,
+        )
         parameters = self._parameters()
         params = train_params(parameters, thresholds=self._thresholds, rows=rows, table=table)
         increasing, decreasing = monotone_features(self.monotonic_cst, schema)
@@ -131,7 +151,8 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         elif self.risk != "pn":
             warn_if_swapped(rows)  # as the estimation of the prior does
         masses = self._masses(rows, prior)
-        set_masses(params, masses)
+        weighted, root_masses = growth(rows, masses)
+        set_masses(params, root_masses)
         params.seed = draw_seed(self.random_state) if earlier is None else earlier.seed
         record = FitRecord(
             classes=rows.classes,
@@ -141,9 +162,11 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
             prior_estimate=estimate,
             n_labeled=rows.n_labeled,
             n_unlabeled=rows.n_unlabeled,
+            n_confirmed=rows.n_confirmed,
+            n_refuted=rows.n_refuted,
             seed=params.seed,
         )
-        forest = self._grow(table, rows, params, record, earlier, progress)
+        forest = self._grow(table, weighted, params, record, earlier, progress)
         if parameters.get("oob_score", False):
             votes = self._out_of_bag_votes(forest, table, rows, params)
             record = replace(

@@ -21,8 +21,8 @@ from puforest._encoded import EncodedTable
 from puforest._masses import GroupMasses
 from puforest._model import Forest
 from puforest._progress import Progress, Steps
+from puforest._row_weights import growth, training_sample, with_weights
 from puforest._sample import PUSample
-from puforest._score_curve import row_weights
 from puforest._training import grow, set_masses, train_params
 from puforest._training_rows import TrainingRows
 from puforest.metrics._metric import Estimate
@@ -92,7 +92,7 @@ class TrainingSet:
         params.n_trees = forest.n_trees
         params.n_threads = self.n_threads
         params.sampling = _core.Sampling(
-            False, False, rows.n_labeled, rows.n_unlabeled, self.n_folds
+            False, False, rows.n_labeled, rows.n_unlabeled, self.n_folds, rows.n_confirmed
         )
         predictor = forest.predictor(VOTING, self.table.dtype)
         scores = predictor.mean_held_out(self.table.native(), rows.native(), params)
@@ -123,6 +123,8 @@ class Candidate:
     ----------
     recipe : Recipe
         The recipe.
+    needs_prior : bool
+        True if the trees depend on the class prior.
     forest : Forest
         The trees.
     scores : Array
@@ -133,17 +135,14 @@ class Candidate:
         Time spent on growing and scoring.
     """
 
-    def __init__(self, recipe: Recipe, seed: int) -> None:
+    def __init__(self, recipe: Recipe, seed: int, weighs_checks: bool = False) -> None:
         self.recipe = recipe
         self.seed = seed
+        # The weights of rows that were found positive, relative to labeled rows, need the prior.
+        self.needs_prior = weighs_checks or recipe.growth == "nnpu"
         self.forest: Forest
         self.batches: tuple[Array, Array]
         self.seconds = 0.0
-
-    @property
-    def needs_prior(self) -> bool:
-        """True if the trees depend on the class prior."""
-        return self.recipe.growth == "nnpu"
 
     @property
     def scores(self) -> Array:
@@ -217,12 +216,16 @@ def grow_trees(
     params.n_threads = data.n_threads
     params.increasing_features, params.decreasing_features = data.monotone
     bootstrap = recipe.splits == "best"
-    params.sampling = _core.Sampling(bootstrap, False, n_labeled, n_unlabeled, data.n_folds)
+    n_confirmed = min(rows.n_confirmed, MAX_LABELED)
+    params.sampling = _core.Sampling(
+        bootstrap, False, n_labeled, n_unlabeled, data.n_folds, n_confirmed
+    )
     if not separates:
-        set_masses(params, masses)
+        rows, root_masses = growth(rows, masses)
+        set_masses(params, root_masses)
         return grow(data.codes, rows, params, progress)
-    rows, growth = for_separation(rows, masses)
-    set_masses(params, growth)
+    rows, root_masses = for_separation(rows, masses)
+    set_masses(params, root_masses)
     return with_pu_masses(grow(data.codes, rows, params, progress), masses.labeled_p)
 
 
@@ -237,14 +240,17 @@ def for_separation(rows: TrainingRows, masses: GroupMasses) -> tuple[TrainingRow
     With a and b the fractions of the positives and of the population at a node, these are
     supervised masses ``W_p = a`` and ``W_n = b``, hence ``W_u = a + b``.
     """
-    growth = GroupMasses(1.0, 1 + masses.labeled_u, masses.unlabeled_u)
+    if rows.known is not None:
+        sample = training_sample(rows, masses)
+        return with_weights(rows, sample.positive, sample.positive + sample.population)
+    root_masses = GroupMasses(1.0, 1 + masses.labeled_u, masses.unlabeled_u)
     if rows.propensity is None:
-        return rows, growth
+        return rows, root_masses
     # A labeled row has the weight w / e in a and w in b, so its weight in W_u is a mixture.
     positive, weight = rows.positive_weight, rows.labeled_weight
     mixed = positive / positive.sum() + masses.labeled_u * weight / weight.sum()
     both = np.concatenate([mixed, rows.unlabeled_weight])
-    return replace(rows, weight=both, propensity=mixed / positive), growth
+    return replace(rows, weight=both, propensity=mixed / positive), root_masses
 
 
 def with_pu_masses(forest: Forest, prior: float) -> Forest:
@@ -255,9 +261,7 @@ def with_pu_masses(forest: Forest, prior: float) -> Forest:
 
 def compare(candidates: Sequence[Candidate], data: TrainingSet, masses: GroupMasses) -> Comparison:
     """Compare candidates by their AUC, and decide which are kept: those within the noise."""
-    rows = data.rows.at(data.compared)
-    labeled = np.arange(len(rows.order)) < rows.n_labeled
-    sample = PUSample(labeled, *row_weights(rows, masses), data.scenario)
+    sample = training_sample(data.rows.at(data.compared), masses)
     estimates = [evaluated(c, sample, masses.labeled_p) for c in candidates]
     best = max(estimates, key=lambda found: found.value)
     result = []

@@ -66,6 +66,8 @@ class FitRecord:
         Number of rows of the fit.
     seed : int
         Seed of the trees.
+    n_confirmed, n_refuted : int
+        Number of unlabeled rows that were checked and found positive, and found negative.
     out_of_bag : OutOfBag or None
         Evaluation with ``oob_score=True``.
     curve : ScoreCurve or None
@@ -87,6 +89,8 @@ class FitRecord:
     n_labeled: int
     n_unlabeled: int
     seed: int
+    n_confirmed: int = 0
+    n_refuted: int = 0
     out_of_bag: OutOfBag | None = None
     curve: ScoreCurve | None = None
     calibrator: Sigmoid | None = None
@@ -166,7 +170,13 @@ class FitRecord:
     def samples_like(self, new: FitRecord) -> bool:
         """Return True if the trees of both fits are grown on the same rows."""
         sampling = [
-            (r.scenario, r.n_labeled, r.n_unlabeled, *map(r.parameters.get, SAMPLING))
+            (
+                r.scenario,
+                r.n_labeled,
+                r.n_unlabeled,
+                r.n_confirmed,
+                *map(r.parameters.get, SAMPLING),
+            )
             for r in (self, new)
         ]
         return sampling[0] == sampling[1]

@@ -12,7 +12,8 @@ PN                   (π / n_p, π / n_p)                        (0, (1-π) / n_
 
 With sample weights, the counts are sums of weights. The first weight of a labeled row is divided by
 its propensity, the probability that it is labeled given that it is positive. Within a group the
-weights are known up to a factor, so three totals are sufficient: `GroupMasses`.
+weights are known up to a factor, so three totals are sufficient: `GroupMasses`. Checked rows change
+the first weight (`_checks.py`); `_row_weights.py` computes both weights of each row.
 """
 
 from dataclasses import dataclass
@@ -35,11 +36,16 @@ class GroupMasses:
         Fraction of the population that the labeled rows represent.
     unlabeled_u : float
         Fraction that the unlabeled rows (with ``risk="pn"``: the negatives) represent.
+    confirmed_p, confirmed_u : float
+        Masses of the unlabeled rows that were found positive, if they are a group of their own, as
+        in the growth of trees. ``unlabeled_u`` is then without them.
     """
 
     labeled_p: float
     labeled_u: float
     unlabeled_u: float
+    confirmed_p: float = 0.0
+    confirmed_u: float = 0.0
 
 
 def group_masses(
@@ -75,7 +81,7 @@ def group_masses(
     --------
     >>> group_masses(risk="nnpu", scenario="single-training-set", prior=0.4,
     ...              labeled=np.ones(20), unlabeled=np.ones(80))
-    GroupMasses(labeled_p=0.4, labeled_u=0.2, unlabeled_u=0.8)
+    GroupMasses(labeled_p=0.4, labeled_u=0.2, unlabeled_u=0.8, confirmed_p=0.0, confirmed_u=0.0)
     """
     fraction = float(labeled.sum() / (labeled.sum() + unlabeled.sum()))
     if risk == "pn":

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest._masses import GroupMasses
+from puforest._row_weights import training_sample
 from puforest._sample import PUSample
 from puforest._training_rows import TrainingRows
 from puforest.risk import classification_risk
@@ -36,38 +37,38 @@ def out_of_bag_risk(decision: Array, rows: TrainingRows, masses: GroupMasses, ri
         Estimated error rate; nan if no row of one group is out of bag.
     """
     decision = decision[rows.order]
-    out_of_bag, positive = np.isfinite(decision), decision > 0
-    n = rows.n_labeled
-    if not (out_of_bag[:n].any() and out_of_bag[n:].any()):
+    out_of_bag = np.flatnonzero(np.isfinite(decision))
+    n = np.searchsorted(out_of_bag, rows.n_labeled)
+    if n in (0, len(out_of_bag)):
         return np.nan
-
-    def positive_fraction(weight: Array, group: slice) -> float:
-        weight = weight * out_of_bag[group]
-        return float((weight * positive[group]).sum() / weight.sum())
-
-    labeled, unlabeled = slice(None, n), slice(n, None)
-    w_p = masses.labeled_p * positive_fraction(rows.positive_weight, labeled)
-    w_u = masses.labeled_u * positive_fraction(rows.labeled_weight, labeled)
-    w_u += masses.unlabeled_u * positive_fraction(rows.unlabeled_weight, unlabeled)
+    sample = training_sample(rows.at(out_of_bag), masses)
+    positive = decision[out_of_bag] > 0
+    w_p = masses.labeled_p * sample.of_positives(positive)
+    w_u = sample.of_population(positive)
     return float(classification_risk(w_p, w_u, prior=masses.labeled_p, risk=risk))
 
 
 def out_of_bag_sample(sample: PUSample, out_of_bag: NDArray[np.bool_]) -> PUSample:
-    """Restrict a sample to its out-of-bag rows; each group keeps its total weight."""
-    positive = np.where(out_of_bag, sample.positive, 0)
+    """Restrict a sample to its out-of-bag rows; each group keeps its total weight.
+
+    Rows that were found positive are a group, as in the sampling of trees.
+    """
+    positive = np.where(out_of_bag, sample.labeled_weight, 0)
     population = np.where(out_of_bag, sample.population, 0)
-    for group, name in ((sample.labeled, "labeled"), (~sample.labeled, "unlabeled")):
+    found = sample.positive_rows & ~sample.labeled
+    for group, name in (
+        (sample.labeled, "labeled"),
+        (~sample.labeled & ~found, "unlabeled"),
+        (found, "checked"),
+    ):
         total = sample.population[group].sum()
         if not (positive if name == "labeled" else population)[group].any():
+            if name == "checked":
+                continue
             raise ValueError(
                 f"no {name} row is out of bag in any tree: fit the forest with bootstrap=True, or "
                 "with max_labeled and max_unlabeled, and with more trees"
             )
         if total > 0:
             population[group] *= total / population[group].sum()
-    return PUSample(
-        sample.labeled[out_of_bag],
-        positive[out_of_bag] / positive.sum(),
-        population[out_of_bag],
-        sample.scenario,
-    )
+    return sample.reweighted(positive, population).at_rows(out_of_bag)

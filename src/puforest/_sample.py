@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
+from puforest._checks import read_checks
 from puforest._masses import refuse_impossible_prior
 from puforest.scenario import SCENARIOS
 
@@ -22,28 +23,102 @@ ROUNDING = 1e-9
 class PUSample:
     """Weights of the rows in the sample of the positives and in that of the population.
 
-    Each of the two adds up to 1.
+    Each of the two adds up to 1. If some rows were checked, the first only does so on average, and
+    the weights of the positives depend on the class prior: see `at`.
 
     Attributes
     ----------
     labeled : ndarray of bool
         Mask of the labeled rows.
     positive : ndarray
-        Weights in the sample of the positives; 0 for unlabeled rows.
+        Weights in the sample of the positives; 0 for unlabeled rows, unless they were checked and
+        found positive.
     population : ndarray
         Weights in the sample of the population: the unlabeled rows of case-control data, or all
         rows of a single training set.
     scenario : str
         How the data was collected.
+    checks : SampleChecks, optional
+        What `positive` is computed from, if some rows were checked.
     """
 
     labeled: NDArray[np.bool_]
     positive: Array
     population: Array
     scenario: str
+    checks: SampleChecks | None = None
 
     def __len__(self) -> int:
         return len(self.labeled)
+
+    @property
+    def positive_rows(self) -> NDArray[np.bool_]:
+        """Mask of the labeled rows and of those found positive."""
+        if self.checks is None:
+            return self.labeled
+        found: NDArray[np.bool_] = self.checks.known == 1
+        return self.labeled | found
+
+    @property
+    def positive_total(self) -> float:
+        """Sum of the weights of the positives: 1, or about 1 if some rows were checked."""
+        return 1.0 if self.checks is None else float(self.positive.sum())
+
+    def with_checks(self, known: Array) -> PUSample:
+        """Use checked rows; `known` as in `Checks`.
+
+        The prior is first that implied by the checks: the fraction of the population found
+        positive, divided by the fraction of the positives that was checked. It makes the weights of
+        the positives add up to 1. If nothing was found, they are those of the labeled rows.
+        """
+        found, expected = self.population @ known, self.positive @ known
+        if found > 0 and expected > 0:
+            checks = SampleChecks(self.positive, known, np.nan)
+            return replace(self, checks=checks).at(found / expected)
+        return replace(self, checks=SampleChecks(self.positive, known, np.inf))
+
+    def at(self, prior: float) -> PUSample:
+        """Return the sample with the weights of the positives for a class prior.
+
+        A row that is known to be positive with the probability k has the weight k of its weight in
+        the population divided by the prior, plus 1 - k of its weight as a labeled row.
+        """
+        if self.checks is None or np.isnan(prior):
+            return self
+        known, labeled = self.checks.known, self.checks.labeled_weight
+        positive = (1 - known) * labeled + known * self.population / prior
+        return replace(self, positive=positive, checks=replace(self.checks, prior=prior))
+
+    def reweighted(self, labeled_weight: Array, population: Array) -> PUSample:
+        """Return the sample with other weights of the same rows, which need not be normalized.
+
+        `labeled_weight` are those of the labeled rows as a sample of the positives.
+        """
+        positive = labeled_weight / labeled_weight.sum()
+        sample = replace(self, positive=positive, population=population / population.sum())
+        if self.checks is None:
+            return sample
+        checks = replace(self.checks, labeled_weight=positive)
+        return replace(sample, checks=checks).at(checks.prior)
+
+    def at_rows(self, rows: NDArray[np.bool_]) -> PUSample:
+        """Return the sample of some rows, which have all of the weight."""
+        checks = self.checks
+        return replace(
+            self,
+            labeled=self.labeled[rows],
+            positive=self.positive[rows],
+            population=self.population[rows],
+            checks=checks
+            and replace(
+                checks, labeled_weight=checks.labeled_weight[rows], known=checks.known[rows]
+            ),
+        )
+
+    @property
+    def labeled_weight(self) -> Array:
+        """Weights of the labeled rows as a sample of the positives, without checked rows."""
+        return self.positive if self.checks is None else self.checks.labeled_weight
 
     @property
     def least_prior(self) -> float:
@@ -86,7 +161,12 @@ class PUSample:
         in both samples, so their contributions are added before they are squared.
         """
         a, b = (np.asarray(v, dtype=float) for v in (on_positives, on_population))
-        influence = self.positive * (a - self.of_positives(a))
+        if self.checks is not None:
+            # Rows found positive are part of the sample of the population.
+            b = b + self.checks.known * a / self.checks.prior
+            a = (1 - self.checks.known) * a
+        labeled = self.labeled_weight
+        influence = labeled * (a - labeled @ a)
         influence += self.population * (b - self.of_population(b))
         return float(np.sqrt(influence @ influence))
 
@@ -95,13 +175,38 @@ class PUSample:
 
         Each has the weighted mean weight of the rows of its sample.
         """
-        p, u = self.positive @ self.positive, self.population @ self.population
-        return PUSample(
+        positive = self.labeled_weight
+        p, u = positive @ positive, self.population @ self.population
+        positive = np.append(positive, [p, p, 0, 0]) / (1 + 2 * p)
+        sample = PUSample(
             np.append(self.labeled, [True, True, False, False]),
-            np.append(self.positive, [p, p, 0, 0]) / (1 + 2 * p),
+            positive,
             np.append(self.population, [0, 0, u, u]) / (1 + 2 * u),
             self.scenario,
         )
+        if self.checks is None:
+            return sample
+        known = np.append(self.checks.known, np.zeros(4))
+        return sample.with_checks(known).at(self.checks.prior)
+
+
+@dataclass(frozen=True)
+class SampleChecks:
+    """Checked rows of a sample.
+
+    Attributes
+    ----------
+    labeled_weight : ndarray
+        Weights of the labeled rows as a sample of the positives, without checks. They sum to 1.
+    known : ndarray
+        Probability that a positive of the features of each row is known to be positive.
+    prior : float
+        Class prior that the weights of the positives are computed with.
+    """
+
+    labeled_weight: Array
+    known: Array
+    prior: float
 
 
 def pu_sample(
@@ -110,11 +215,14 @@ def pu_sample(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: Any = None,
+    check_probability: Any = None,
 ) -> PUSample:
     """Turn labels and weights into a sample of the positives and one of the population.
 
     `y` holds two values, the larger for labeled rows. With propensities, for positives that are not
-    labeled at random, each labeled row is weighted by the number of positives it represents.
+    labeled at random, each labeled row is weighted by the number of positives it represents. Rows
+    that were checked and found positive are positives too; see `_checks.py`.
     """
     check.one_of("scenario", scenario, SCENARIOS)
     _, labeled = check.labels(check.label_vector(y), "labeled", "unlabeled")
@@ -128,4 +236,6 @@ def pu_sample(
     for name, part in (("labeled", positive), ("unlabeled", population[~labeled])):
         if not part.any():
             raise ValueError(f"sample_weight is zero for all {name} rows")
-    return PUSample(labeled, positive / positive.sum(), population / population.sum(), scenario)
+    sample = PUSample(labeled, positive / positive.sum(), population / population.sum(), scenario)
+    checks = read_checks(checked, check_probability, labeled, weight)
+    return sample if checks is None else sample.with_checks(checks.known)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest._masses import GroupMasses
+from puforest._row_weights import training_sample
 from puforest._sample import PUSample
 from puforest._training_rows import TrainingRows
 
@@ -69,23 +70,8 @@ def score_curve(scores: Array, rows: TrainingRows, masses: GroupMasses) -> Score
     rows = rows.at(scored)
     if not (rows.n_labeled and rows.n_unlabeled):
         return None
-    return _binned(scores[scored], *row_weights(rows, masses))
-
-
-def row_weights(rows: TrainingRows, masses: GroupMasses) -> tuple[Array, Array]:
-    """Return the weights of the rows as samples of the positives and of the population."""
-    n = rows.n_labeled
-    positive, population = np.zeros(len(rows.order)), np.zeros(len(rows.order))
-    positive[:n] = _normalized(rows.positive_weight)
-    population[:n] = masses.labeled_u * _normalized(rows.labeled_weight)
-    population[n:] = masses.unlabeled_u * _normalized(rows.unlabeled_weight)
-    return positive, population / population.sum()
-
-
-def _normalized(weight: Array) -> Array:
-    scaled = weight / weight.max()  # sums of extreme weights could overflow
-    normalized: Array = scaled / scaled.sum()
-    return normalized
+    sample = training_sample(rows, masses)
+    return _binned(scores[scored], sample.positive, sample.population)
 
 
 def _binned(scores: Array, positive: Array, population: Array) -> ScoreCurve:

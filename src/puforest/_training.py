@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,11 @@ def _sampling(given: dict[str, Any], rows: TrainingRows) -> _core.Sampling:
         check.number_of(f"max_{group}", given[f"max_{group}"], n, f"{group} rows")
         for group, n in (("labeled", rows.n_labeled), ("unlabeled", rows.n_unlabeled))
     )
+    # Rows found positive are sampled like labeled rows, and the limits of the other unlabeled rows
+    # are in proportion to their number.
+    confirmed = -(-rows.n_confirmed * labeled // rows.n_labeled)
+    others = rows.n_unlabeled - rows.n_confirmed
+    drawn = -(-others * unlabeled // rows.n_unlabeled)
     all_rows = given["max_labeled"] is None and given["max_unlabeled"] is None
     together = replace and all_rows and given["scenario"] == "single-training-set"
     held_out = replace or labeled < rows.n_labeled or unlabeled < rows.n_unlabeled
@@ -82,7 +88,7 @@ def _sampling(given: dict[str, Any], rows: TrainingRows) -> _core.Sampling:
             "oob_score=True needs trees that do not see every row: set bootstrap=True, "
             "max_labeled or max_unlabeled"
         )
-    return _core.Sampling(replace, together, labeled, unlabeled)
+    return _core.Sampling(replace, together, labeled, drawn, confirmed=confirmed)
 
 
 def draw_seed(random_state: Any) -> int:
@@ -91,8 +97,8 @@ def draw_seed(random_state: Any) -> int:
 
 
 def set_masses(params: _core.TrainParams, masses: GroupMasses) -> None:
-    """Set the masses of the two groups of rows."""
-    params.masses = _core.GroupMasses(masses.labeled_p, masses.labeled_u, masses.unlabeled_u)
+    """Set the masses of the groups of rows."""
+    params.masses = _core.GroupMasses(*astuple(masses))
 
 
 def encode(X: EncodedTable, rows: TrainingRows, n_threads: int) -> _core.Codes:

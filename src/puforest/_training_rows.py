@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from puforest import _core
 from puforest import _validation as check
+from puforest._checks import read_checks
 from puforest._warnings import warn
 
 # Larger fractions of labeled rows cause a warning.
@@ -18,7 +19,11 @@ MAX_LABELED_FRACTION = 0.9
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Rows of a fit, labeled ones first, and their weights."""
+    """Rows of a fit and their weights.
+
+    Labeled rows come first, then unlabeled ones that were checked and found positive, then those
+    found negative, then the others.
+    """
 
     classes: NDArray[Any]
     order: NDArray[np.uint32]
@@ -26,6 +31,20 @@ class TrainingRows:
     weight: NDArray[np.float64]  # by position in order
     propensity: NDArray[np.float64] | None  # of the labeled rows
     fold: NDArray[np.uint8] | None = None  # by position in order
+    check_probability: NDArray[np.float64] | None = None  # of the labeled rows; None: no checks
+    n_confirmed: int = 0  # unlabeled rows found positive
+    n_refuted: int = 0  # unlabeled rows found negative
+    growth_weights: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None  # by position
+
+    @property
+    def known(self) -> NDArray[np.float64] | None:
+        """Probability by position that a positive of these features is known to be positive."""
+        if self.check_probability is None:
+            return None
+        known = np.zeros(len(self.order))
+        known[: self.n_labeled] = self.check_probability
+        known[self.n_labeled : self.n_labeled + self.n_confirmed] = 1
+        return known
 
     @property
     def n_unlabeled(self) -> int:
@@ -47,7 +66,9 @@ class TrainingRows:
 
     def at(self, positions: NDArray[np.intp]) -> TrainingRows:
         """Return the rows at ascending positions."""
-        n = int(np.searchsorted(positions, self.n_labeled))
+        ends = np.cumsum([self.n_labeled, self.n_confirmed, self.n_refuted])
+        n, confirmed, refuted = np.searchsorted(positions, ends).tolist()
+        e = self.check_probability
         return replace(
             self,
             order=self.order[positions],
@@ -55,22 +76,42 @@ class TrainingRows:
             weight=self.weight[positions],
             propensity=None if self.propensity is None else self.propensity[positions[:n]],
             fold=None if self.fold is None else self.fold[positions],
+            check_probability=None if e is None else e[positions[:n]],
+            n_confirmed=confirmed - n,
+            n_refuted=refuted - confirmed,
         )
 
     def native(self) -> _core.TrainingRows:
         """Convert to the core's type, without weights if they are constant within each group."""
+        if self.growth_weights is not None:
+            return _core.TrainingRows(
+                self.order, self.n_labeled, *self.growth_weights, self.fold, self.n_confirmed
+            )
         groups = (self.labeled_weight, self.unlabeled_weight)
         if self.propensity is None and all((g == g[0]).all() for g in groups):
-            return _core.TrainingRows(self.order, self.n_labeled, fold=self.fold)
+            return _core.TrainingRows(
+                self.order, self.n_labeled, fold=self.fold, n_confirmed=self.n_confirmed
+            )
         return _core.TrainingRows(
-            self.order, self.n_labeled, self.positive_weight, self.weight, self.fold
+            self.order,
+            self.n_labeled,
+            self.positive_weight,
+            self.weight,
+            self.fold,
+            self.n_confirmed,
         )
 
 
 def training_rows(
-    y: NDArray[Any], sample_weight: ArrayLike | None, propensity: ArrayLike | None, *, risk: str
+    y: NDArray[Any],
+    sample_weight: ArrayLike | None,
+    propensity: ArrayLike | None,
+    *,
+    risk: str,
+    checked: Any = None,
+    check_probability: Any = None,
 ) -> TrainingRows:
-    """Read labels and weights; rows of weight zero are left out."""
+    """Read labels, weights and verdicts; rows of weight zero are left out."""
     larger, smaller = ("positive", "negative") if risk == "pn" else ("labeled", "unlabeled")
     classes, labeled = check.labels(y, larger, smaller)
     n = len(labeled)
@@ -80,9 +121,19 @@ def training_rows(
             raise ValueError(
                 f"sample_weight is zero for all {name} rows: that leaves only one class"
             )
+    if risk == "pn" and checked is not None:
+        raise ValueError(
+            "checked holds the classes of unlabeled rows, and cannot be used with risk='pn', where "
+            "all classes are known: use risk='nnpu', or put the classes into y"
+        )
+    checks = read_checks(checked, check_probability, labeled, weight)
     seen = weight > 0
-    order = np.concatenate([np.flatnonzero(labeled & seen), np.flatnonzero(~labeled & seen)])
-    n_labeled = int(np.count_nonzero(labeled & seen))
+    groups = [labeled & seen]
+    if checks is not None:
+        groups += [checks.confirmed, checks.refuted]
+    groups.append(seen & ~np.logical_or.reduce(groups))
+    order = np.concatenate(list(map(np.flatnonzero, groups)))
+    n_labeled = int(np.count_nonzero(groups[0]))
     e = None
     if propensity is not None:
         if risk == "pn":
@@ -91,7 +142,15 @@ def training_rows(
                 "with risk='pn', where all rows are labeled"
             )
         e = check.propensities(propensity, n, order[:n_labeled])
-    return TrainingRows(classes, order.astype(np.uint32), n_labeled, weight[order], e)
+    rows = TrainingRows(classes, order.astype(np.uint32), n_labeled, weight[order], e)
+    if checks is None:
+        return rows
+    return replace(
+        rows,
+        check_probability=checks.known[order[:n_labeled]],
+        n_confirmed=int(np.count_nonzero(checks.confirmed)),
+        n_refuted=int(np.count_nonzero(checks.refuted)),
+    )
 
 
 def warn_if_swapped(rows: TrainingRows) -> None:

@@ -33,8 +33,9 @@ from puforest._model_methods import ModelMethodsMixin
 from puforest._monotone import monotone_features
 from puforest._prior_estimate import PriorEstimate, given_estimate
 from puforest._progress import Steps
+from puforest._row_weights import training_sample
 from puforest._schema import FeatureSchema
-from puforest._score_curve import ScoreCurve, row_weights, score_curve
+from puforest._score_curve import ScoreCurve, score_curve
 from puforest._threshold import checked_threshold
 from puforest._training import draw_seed, encode
 from puforest._training_rows import TrainingRows, training_rows, warn_if_swapped
@@ -146,6 +147,8 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         sample_weight: ArrayLike | None = None,
         *,
         propensity: ArrayLike | None = None,
+        checked: ArrayLike | None = None,
+        check_probability: ArrayLike | None = None,
         progress: Callable[[float], object] | None = None,
     ) -> Self:
         """Fit to labeled positives and unlabeled rows.
@@ -163,6 +166,13 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         propensity : array-like of shape (n_samples,), optional
             Probability that each labeled row is labeled given that it is positive, if it differs
             between rows. Without a ``prior``, the prior follows from the propensities.
+        checked : array-like of shape (n_samples,), optional
+            Verdicts on unlabeled rows that were looked at: 1 or True for rows found positive, 0 or
+            False for rows found negative, NaN or None for all others.
+        check_probability : float or array-like of shape (n_samples,), optional
+            Probability with which a row with these features, labeled or not, was selected for
+            checking; see `PUExtraTreesClassifier.fit`. By default, the checked rows are a simple
+            random sample of the unlabeled rows.
         progress : callable, optional
             Called with the fraction of the fit that is done, from 0 to 1. It replaces the messages
             of ``verbose``.
@@ -179,7 +189,14 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         schema, table, y = FeatureSchema.of_training_data(
             X, y, estimator=type(self).__name__, categorical_features=self.categorical_features
         )
-        rows = training_rows(y, sample_weight, propensity, risk=self.risk)
+        rows = training_rows(
+            y,
+            sample_weight,
+            propensity,
+            risk=self.risk,
+            checked=checked,
+            check_probability=check_probability,
+        )
         _require_rows(rows)
         verbose = check.verbosity(self.verbose)
         estimates = prior is None and propensity is None
@@ -187,10 +204,14 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
 
         seed = draw_seed(self.random_state)
         rng = np.random.RandomState(seed)
-        n_folds = min(N_FOLDS, rows.n_labeled, rows.n_unlabeled)
+        n_folds = min(N_FOLDS, rows.n_labeled, rows.n_unlabeled - rows.n_confirmed)
         rows = with_folds(rows, table, n_folds, rng)
         seeds = rng.randint(np.iinfo(np.int32).max, size=len(recipes)).tolist()
-        candidates = [Candidate(*pair) for pair in zip(recipes, seeds, strict=True)]
+        weighs_checks = rows.known is not None
+        candidates = [
+            Candidate(recipe, one_seed, weighs_checks)
+            for recipe, one_seed in zip(recipes, seeds, strict=True)
+        ]
         n_threads = check.threads(self.n_jobs)
         data = TrainingSet(
             table=table,
@@ -234,6 +255,8 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             prior_estimate=estimate,
             n_labeled=rows.n_labeled,
             n_unlabeled=rows.n_unlabeled,
+            n_confirmed=rows.n_confirmed,
+            n_refuted=rows.n_refuted,
             seed=seed,
             out_of_bag=OutOfBag(decision, np.nan),
             curve=curve,
@@ -262,7 +285,7 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         sample_weight: ArrayLike | None,
     ) -> PriorEstimate:
         """Estimate the prior from the out-of-bag scores of forests that do not depend on it."""
-        if not grown:  # all recipes of the user need a prior
+        if not grown:  # all recipes need a prior
             return self._estimate_prior(data.table, y, sample_weight)
         scores = np.full(len(data.rows.order), np.nan)
         scores[data.compared] = np.mean([c.scores for c in grown], axis=0)
@@ -324,7 +347,9 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
 
 
 def _require_rows(rows: TrainingRows) -> None:
-    for name, n in (("labeled", rows.n_labeled), ("unlabeled", rows.n_unlabeled)):
+    others = rows.n_unlabeled - rows.n_confirmed
+    unlabeled = "unlabeled" if rows.n_confirmed == 0 else "unlabeled (and not found positive)"
+    for name, n in (("labeled", rows.n_labeled), (unlabeled, others)):
         if n < 2:
             raise ValueError(
                 f"y: PUForestClassifier needs at least two {name} rows to evaluate its trees on "
@@ -336,8 +361,10 @@ def with_folds(
     rows: TrainingRows, table: EncodedTable, n_folds: int, rng: np.random.RandomState
 ) -> TrainingRows:
     """Assign the rows to folds, with duplicates in the same one."""
-    labeled = np.arange(len(rows.order)) < rows.n_labeled
-    fold = shared_folds(duplicate_groups(table)[rows.order], labeled, n_folds, rng)
+    position = np.arange(len(rows.order))
+    labeled = position < rows.n_labeled
+    confirmed = ~labeled & (position < rows.n_labeled + rows.n_confirmed)
+    fold = shared_folds(duplicate_groups(table)[rows.order], labeled, n_folds, rng, confirmed)
     return replace(rows, fold=fold.astype(np.uint8))
 
 
@@ -354,7 +381,7 @@ def add_trees(
     Returns the number of trees of each candidate, and the out-of-bag scores of all rows.
     """
     prior = masses.labeled_p
-    _, population = row_weights(data.rows, masses)
+    population = training_sample(data.rows, masses).population
     while True:
         half = -(-n_trees // (2 * len(kept) * data.n_folds)) * data.n_folds
         is_scored = len(kept) == 1 and kept[0].forest.n_trees == 2 * half and data.compares_all

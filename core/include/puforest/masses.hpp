@@ -3,7 +3,9 @@
 // Split search needs three sums over the rows of a side: the positive weights of labeled rows, the
 // weights of labeled rows and the weights of unlabeled rows. If weights are constant within each
 // group, all three are integer counts (Counts), exact and fast; otherwise they are sums of doubles
-// (Sums). Both have the same interface, so that the code that uses them is written once.
+// (Sums). If some unlabeled rows were checked, those found positive are a third group, and weights
+// can be zero (CheckedSums). All have the same interface, so that the code that uses them is
+// written once.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +17,23 @@ namespace puforest {
 
 // Weights by row position, or null pointers if all weights are one.
 struct RowWeights {
-    const double* positive = nullptr;  // labeled rows: sample weight / propensity
-    const double* sample = nullptr;    // all rows: sample weight
+    // Labeled rows: weight as a sample of the positives. With checked rows, unlabeled rows have a
+    // value too: above 0 if they were found positive, else 0.
+    const double* positive = nullptr;
+    const double* sample = nullptr;  // all rows: sample weight
+    bool checked = false;            // some rows were checked
 
     bool uniform() const { return sample == nullptr; }
 };
 
-// From sums to masses: W_p = p * positive, W_u = l * labeled + u * unlabeled.
+// From sums to masses: W_p = p * positive + confirmed_p * confirmed,
+// W_u = l * labeled + u * unlabeled + confirmed_u * confirmed.
 struct MassFactors {
     double p;
     double l;
     double u;
+    double confirmed_p = 0;
+    double confirmed_u = 0;
 };
 
 struct NodeMasses {
@@ -101,6 +109,70 @@ struct Sums {
     }
     MassFactors factors(const GroupMasses& m) const {
         return {m.labeled_p / positive, m.labeled_u / labeled, m.unlabeled_u / unlabeled};
+    }
+};
+
+// A sum of weights that may be zero. Without positive terms it is exactly zero, for the same reason
+// as in Sums.
+struct WeightSum {
+    double value = 0;
+    std::uint32_t terms = 0;  // positive ones
+
+    void add(double weight) {
+        value += weight;
+        terms += weight > 0;
+    }
+    WeightSum& operator+=(const WeightSum& other) {
+        value += other.value;
+        terms += other.terms;
+        return *this;
+    }
+    WeightSum rest(const WeightSum& part) const {
+        if (terms == part.terms) return {};
+        return {value - part.value, terms - part.terms};
+    }
+    // The factor that turns the sum into a mass.
+    double factor(double mass) const { return terms > 0 ? mass / value : 0; }
+};
+
+struct CheckedSums {
+    Counts count;
+    WeightSum positive;
+    WeightSum labeled;
+    WeightSum unlabeled;  // not found positive
+    WeightSum confirmed;  // found positive
+
+    void add(Row row, bool is_labeled, const RowWeights& w) {
+        count.add(row, is_labeled, w);
+        if (is_labeled) {
+            positive.add(w.positive[row]);
+            labeled.add(w.sample[row]);
+        } else {
+            (w.positive[row] > 0 ? confirmed : unlabeled).add(w.sample[row]);
+        }
+    }
+    CheckedSums& operator+=(const CheckedSums& other) {
+        count += other.count;
+        positive += other.positive;
+        labeled += other.labeled;
+        unlabeled += other.unlabeled;
+        confirmed += other.confirmed;
+        return *this;
+    }
+    CheckedSums rest(const CheckedSums& part) const {
+        return {count.rest(part.count), positive.rest(part.positive), labeled.rest(part.labeled),
+                unlabeled.rest(part.unlabeled), confirmed.rest(part.confirmed)};
+    }
+    std::uint32_t rows() const { return count.rows(); }
+    const Counts& counts() const { return count; }
+    NodeMasses masses(const MassFactors& f) const {
+        return {f.p * positive.value + f.confirmed_p * confirmed.value,
+                f.l * labeled.value + f.u * unlabeled.value + f.confirmed_u * confirmed.value};
+    }
+    MassFactors factors(const GroupMasses& m) const {
+        return {positive.factor(m.labeled_p), labeled.factor(m.labeled_u),
+                unlabeled.factor(m.unlabeled_u), confirmed.factor(m.confirmed_p),
+                confirmed.factor(m.confirmed_u)};
     }
 };
 

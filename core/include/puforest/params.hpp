@@ -28,18 +28,23 @@ enum class Thresholds { Random, Optimal };
 struct GroupMasses {
     double labeled_p = 0;    // W_p of the labeled rows
     double labeled_u = 0;    // W_u of the labeled rows (0 in the case-control scenario)
-    double unlabeled_u = 0;  // W_u of the unlabeled rows
+    double unlabeled_u = 0;  // W_u of the unlabeled rows that were not found positive
+    double confirmed_p = 0;  // W_p of the unlabeled rows that were checked and found positive
+    double confirmed_u = 0;  // W_u of these
 };
 
 // Row sampling of a tree. Each group is sampled separately unless `together` is set: then all
 // rows are sampled together, with replacement. With folds, which exclude `together`, tree t samples
 // rows whose fold is not t % n_folds; of a group with fewer rows, it draws as many as there are.
+// Unlabeled rows that were found positive are a group of their own: they are few, and each tells
+// more than another unlabeled row.
 struct Sampling {
     bool replace = false;
     bool together = false;
     std::uint32_t labeled = 0;    // rows to draw; ignored when together
     std::uint32_t unlabeled = 0;  // rows to draw; ignored when together
     std::uint32_t n_folds = 0;    // 0: without folds
+    std::uint32_t confirmed = 0;  // rows to draw; ignored when together
 };
 
 struct TrainParams {

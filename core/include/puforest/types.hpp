@@ -49,13 +49,16 @@ struct SparseMatrix {
     std::size_t cols;
 };
 
-// The rows of X that a forest is fitted to, labeled rows first.
+// The rows of X that a forest is fitted to: labeled rows first, then the unlabeled rows that were
+// checked and found positive, then the other unlabeled rows.
 struct FitRows {
     std::span<const Row> order;  // rows of X by position
     std::uint32_t n_labeled;
     std::span<const std::uint8_t> fold = {};  // by position; may be empty without folds
+    std::uint32_t n_confirmed = 0;            // unlabeled rows found positive
 
     std::uint32_t size() const { return static_cast<std::uint32_t>(order.size()); }
+    Row others_begin() const { return n_labeled + n_confirmed; }
 };
 
 }  // namespace puforest

@@ -15,6 +15,7 @@ from puforest.metrics.classification import (
     pu_precision_score,
     pu_recall_score,
 )
+from puforest.metrics.gains import GainsCurve, expected_gains, gains_curve
 from puforest.metrics.intervals import Interval, pu_interval
 from puforest.metrics.probability import pu_brier_score, pu_log_loss, pu_risk_score
 from puforest.metrics.ranking import (
@@ -29,11 +30,14 @@ from puforest.metrics.trivial import Triviality, detect_trivial
 
 __all__ = [
     "ClassificationReport",
+    "GainsCurve",
     "Interval",
     "PUScorer",
     "PriorMismatchWarning",
     "Triviality",
     "detect_trivial",
+    "expected_gains",
+    "gains_curve",
     "get_scorer",
     "get_scorer_names",
     "lee_liu_score",

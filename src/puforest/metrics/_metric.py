@@ -70,6 +70,9 @@ class Metric:
         False for losses.
     needs_prior : bool
         Whether the value depends on the class prior.
+    monotone_in_prior : bool
+        Whether it only rises or only falls with the prior, so that it is extreme at the ends of an
+        interval.
     options : tuple of str
         Names of further arguments of `estimate`.
     """
@@ -83,6 +86,7 @@ class Metric:
     high: float = 1.0
     greater_is_better: bool = True
     needs_prior: bool = True
+    monotone_in_prior: bool = True
     options: tuple[str, ...] = ()
 
     def clip(self, value: float) -> float:

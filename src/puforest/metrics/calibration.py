@@ -111,6 +111,7 @@ CALIBRATION_ERROR = Metric(
     "probability",
     _calibration_error,
     greater_is_better=False,
+    monotone_in_prior=False,
     options=("n_bins", "strategy"),
 )
 

@@ -13,15 +13,21 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
-from puforest._sample import PUSample
+from puforest._rounding import fraction_text, range_text
+from puforest._sample import PUSample, pu_sample
 from puforest._warnings import warn
 from puforest.metrics._docs import documented
-from puforest.metrics._metric import Estimate, EvaluationSet, Metric, evaluation_set
+from puforest.metrics._metric import Estimate, EvaluationSet, Metric, read_values
+from puforest.metrics._prior import MetricPrior, depends_text
 from puforest.metrics._registry import find_metric
+from puforest.prior import PriorEstimate
 
 __all__ = ["Interval", "pu_interval"]
 
 METHODS = ("delta", "bootstrap")
+
+# Priors in an interval that are tried for metrics that are not monotone in the prior.
+N_STEPS = 11
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,10 @@ class Interval:
         Method of the interval.
     unclipped : float
         Estimate before it was clipped to the range of the metric.
+    prior_bound : float or None
+        Upper limit of the prior if the data only bounds it and the metric depends on it. Then
+        `low` and `high` are the range over all possible priors, and `value` is only the value for
+        one of them.
     """
 
     value: float
@@ -51,11 +61,32 @@ class Interval:
     confidence: float
     method: str
     unclipped: float
+    prior_bound: float | None = None
 
     @property
     def clipped(self) -> bool:
         """True if the estimate was outside the range of the metric, such as a precision above 1."""
         return self.value != self.unclipped
+
+    @property
+    def is_range(self) -> bool:
+        """True if the metric depends on a prior that the data only bounds."""
+        return self.prior_bound is not None
+
+    @property
+    def value_text(self) -> str:
+        """The value, with the digits that the interval supports; "range" if there is only one."""
+        return "range" if self.is_range else fraction_text(self.value, self.low, self.high)
+
+    @property
+    def range_text(self) -> str:
+        """The interval, with the digits that it supports."""
+        return range_text(self.low, self.high)
+
+    def __str__(self) -> str:
+        if self.prior_bound is not None:
+            return f"{self.range_text} ({depends_text(self.prior_bound)})"
+        return f"{self.value_text} ({100 * self.confidence:g}% interval {self.range_text})"
 
 
 @dataclass(frozen=True)
@@ -67,15 +98,16 @@ class IntervalSettings:
     prior_interval: tuple[float, float] | None
     n_resamples: int
     random_state: Any
+    prior_bound: float | None = None
 
     def __post_init__(self) -> None:
         check.one_of("method", self.method, METHODS)
         check.integer("n_resamples", self.n_resamples, 2)
         check.fraction("confidence", self.confidence)
 
-    def priors(self, data: EvaluationSet) -> list[float]:
-        """The prior and the ends of its interval."""
-        if self.prior_interval is None:
+    def priors(self, metric: Metric, data: EvaluationSet) -> list[float]:
+        """The prior, and those of its interval at which the metric may be extreme."""
+        if self.prior_interval is None or not metric.needs_prior:
             return [data.prior]
         ends = np.asarray(self.prior_interval)
         if ends.shape != (2,):
@@ -83,12 +115,17 @@ class IntervalSettings:
                 "prior_interval must be a tuple of the smallest and the largest prior, such as "
                 f"(0.2, 0.4), got {self.prior_interval!r}"
             )
-        low, high = (data.sample.class_prior(end) for end in ends.tolist())
+        low, high = ends.tolist()
+        high = data.sample.class_prior(high)
+        # 0 is the lower end of an upper bound: no prior, but the limit of all metrics is known.
+        low = low if low == 0 == data.sample.least_prior else data.sample.class_prior(low)
         if not low <= data.prior <= high:
             raise ValueError(
                 f"prior_interval must contain prior={data.prior:g}, got {self.prior_interval!r}"
             )
-        return [data.prior, low, high]
+        if metric.monotone_in_prior:
+            return [data.prior, low, high]
+        return [data.prior, *np.linspace(low, high, N_STEPS).tolist()]
 
 
 def resamples(sample: PUSample, n_resamples: int, random_state: Any) -> Iterator[PUSample]:
@@ -120,7 +157,7 @@ def estimate_interval(
     metric: Metric, data: EvaluationSet, settings: IntervalSettings, **options: Any
 ) -> tuple[Estimate, Interval]:
     """Estimate a metric, with an interval that covers those for all plausible priors."""
-    priors = settings.priors(data) if metric.needs_prior else [data.prior]
+    priors = settings.priors(metric, data)
     found = data.estimate(metric, **options)
     centers, errors = np.transpose(
         [replace(data, prior=prior).center_and_error(metric, **options) for prior in priors]
@@ -159,6 +196,7 @@ def estimate_interval(
         confidence=float(settings.confidence),
         method=settings.method,
         unclipped=float(found.value),
+        prior_bound=settings.prior_bound if metric.needs_prior else None,
     )
     return found, interval
 
@@ -169,7 +207,7 @@ def pu_interval(
     y_true: ArrayLike,
     y_pred: ArrayLike,
     *,
-    prior: float | None = None,
+    prior: float | PriorEstimate | None = None,
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
@@ -183,7 +221,8 @@ def pu_interval(
     """Compute a metric with a confidence interval.
 
     The interval reflects the sampling of the rows for a known prior. The prior is often the largest
-    source of uncertainty: pass `prior_interval` to include it.
+    source of uncertainty. To include it, pass a `PriorEstimate` as `prior`: the interval is then
+    the union of those for all priors in the interval of the estimate.
 
     Parameters
     ----------
@@ -192,7 +231,7 @@ def pu_interval(
     %y_true%
     y_pred : array-like of shape (n_samples,)
         Predicted classes, scores, probabilities or decision values, depending on the metric.
-    prior : float, optional
+    prior : float or PriorEstimate, optional
         Class prior, required by all metrics except "pu_recall" and "lee_liu".
     %scenario, sample_weight, propensity, confidence, method, prior_interval, n_resamples%
     %random_state%
@@ -224,19 +263,21 @@ def pu_interval(
     >>> found = pu_interval("accuracy", y_true, y_pred, prior=0.3)
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
     (0.88, 0.81, 0.94)
+    >>> print(found)
+    0.88 (95% interval 0.81 to 0.94)
     """
     known = find_metric(metric)
     known.require_options(options)
-    settings = IntervalSettings(confidence, method, prior_interval, n_resamples, random_state)
-    data = evaluation_set(
-        known,
-        y_true,
-        y_pred,
-        prior=prior,
-        scenario=scenario,
-        sample_weight=sample_weight,
-        propensity=propensity,
+    sample = pu_sample(
+        y_true, scenario=scenario, sample_weight=sample_weight, propensity=propensity
     )
+    assumed = MetricPrior(np.nan)
+    if known.needs_prior:
+        assumed = MetricPrior.read(sample, prior, prior_interval)
+    settings = IntervalSettings(
+        confidence, method, assumed.interval, n_resamples, random_state, assumed.bound
+    )
+    data = EvaluationSet(sample, read_values(known.reads, y_true, y_pred), assumed.value)
     found, interval = estimate_interval(known, data, settings, **options)
     if found.warning is not None:
         warn(found.warning)

@@ -74,6 +74,7 @@ RISK = Metric(
     low=-np.inf,
     high=np.inf,
     greater_is_better=False,
+    monotone_in_prior=False,
     options=("risk", "loss"),
 )
 

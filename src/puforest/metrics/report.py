@@ -14,9 +14,11 @@ from puforest._sample import pu_sample
 from puforest._warnings import warn
 from puforest.metrics._docs import documented
 from puforest.metrics._metric import EvaluationSet, PriorMismatchWarning, read_values
+from puforest.metrics._prior import MetricPrior, at_most
 from puforest.metrics._registry import METRICS
 from puforest.metrics.intervals import Interval, IntervalSettings, estimate_interval
 from puforest.metrics.trivial import Triviality, triviality
+from puforest.prior import PriorEstimate
 
 __all__ = ["ClassificationReport", "pu_classification_report"]
 
@@ -34,7 +36,12 @@ class ClassificationReport:
     notes : tuple of str
         Warnings about individual metrics.
     prior : float
-        Class prior.
+        Class prior that the values are computed for.
+    prior_bound : float or None
+        Upper limit of the prior if the data only bounds it. Metrics that depend on the prior are
+        then ranges.
+    prior_reason : str
+        Reason why there is only a bound.
     scenario : str
         Sampling scenario.
     n_labeled, n_unlabeled : int
@@ -48,6 +55,27 @@ class ClassificationReport:
     scenario: str
     n_labeled: int
     n_unlabeled: int
+    prior_bound: float | None = None
+    prior_reason: str = ""
+
+    @property
+    def prior_text(self) -> str:
+        """The prior in words: "at most" if the data only bounds it."""
+        if self.prior_bound is None:
+            return f"{self.prior:g}"
+        return at_most(self.prior_bound)
+
+    @property
+    def range_note(self) -> str:
+        """Explanation of metrics that are ranges; empty if there are none."""
+        if self.prior_bound is None:
+            return ""
+        labels = [METRICS[name].label for name, found in self.metrics.items() if found.is_range]
+        note = (
+            f"The prior is only bounded: it is {self.prior_text}. Metrics that depend on it are "
+            f"ranges over all possible priors: {', '.join(labels)}."
+        )
+        return f"{note} {self.prior_reason}".rstrip()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as dictionaries, numbers and strings."""
@@ -59,15 +87,17 @@ class ClassificationReport:
         bounds = f"{100 * first.confidence:g}% interval"
         lines = [
             f"{self.n_labeled} labeled and {self.n_unlabeled} unlabeled rows, "
-            f"scenario {self.scenario}, prior {self.prior:g}",
+            f"scenario {self.scenario}, prior {self.prior_text}",
             "",
             f"{'':{width}}  {'value':>7}  {bounds:>16}",
         ]
         lines += [
-            f"{name:{width}}  {i.value:7.4f}  {f'{i.low:.4f} to {i.high:.4f}':>16}"
+            f"{name:{width}}  {i.value_text:>7}  {i.range_text:>16}"
             for name, i in self.metrics.items()
         ]
         remarks = [*([self.trivial.message] if self.trivial else []), *self.notes]
+        if self.range_note:
+            remarks.insert(0, self.range_note)
         if remarks:
             lines += ["", *(f"! {remark}" for remark in remarks)]
         return "\n".join(lines)
@@ -79,7 +109,7 @@ def pu_classification_report(
     y_pred: ArrayLike,
     y_score: ArrayLike | None = None,
     *,
-    prior: float,
+    prior: float | PriorEstimate,
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
@@ -91,8 +121,10 @@ def pu_classification_report(
 ) -> ClassificationReport:
     """Compute all metrics with intervals, and check for a trivial classifier.
 
-    The intervals treat the prior as known unless `prior_interval` is given. Clipped values are
-    listed in the notes, with a single `PriorMismatchWarning`.
+    The intervals treat a prior given as a number as known. If it was estimated, pass the
+    `PriorEstimate`: the intervals are then unions over its interval, and if it is only an upper
+    bound, metrics that depend on the prior are ranges. Clipped values are listed in the notes, with
+    a single `PriorMismatchWarning`.
 
     Parameters
     ----------
@@ -100,7 +132,9 @@ def pu_classification_report(
     y_score : array-like of shape (n_samples,), optional
         Scores for the ranking metrics. If all are within [0, 1], they also serve as probabilities
         for the Brier score, the log loss and the calibration error.
-    %prior, scenario, sample_weight, propensity, confidence, method, prior_interval, n_resamples%
+    prior : float or PriorEstimate
+        Class prior: the fraction of positives in the population.
+    %scenario, sample_weight, propensity, confidence, method, prior_interval, n_resamples%
     %random_state%
 
     Returns
@@ -117,19 +151,22 @@ def pu_classification_report(
     100 labeled and 400 unlabeled rows, scenario case-control, prior 0.3
     <BLANKLINE>
                               value      95% interval
-    pu_precision             0.8000  0.6500 to 0.9330
-    pu_recall                0.8000  0.7156 to 0.8726
-    pu_f1                    0.8000  0.6946 to 0.8910
-    pu_false_positive_rate   0.0857  0.0173 to 0.1620
-    pu_accuracy              0.8800  0.8105 to 0.9405
-    pu_balanced_accuracy     0.8571  0.7877 to 0.9168
-    lee_liu                  2.1333  1.5766 to 2.6136
+    pu_precision               0.80      0.65 to 0.93
+    pu_recall                  0.80      0.72 to 0.87
+    pu_f1                      0.80      0.69 to 0.89
+    pu_false_positive_rate     0.09      0.02 to 0.16
+    pu_accuracy                0.88      0.81 to 0.94
+    pu_balanced_accuracy       0.86      0.79 to 0.92
+    lee_liu                    2.13      1.58 to 2.61
     """
     sample = pu_sample(
         y_true, scenario=scenario, sample_weight=sample_weight, propensity=propensity
     )
-    settings = IntervalSettings(confidence, method, prior_interval, n_resamples, random_state)
-    known = sample.class_prior(prior)
+    assumed = MetricPrior.read(sample, prior, prior_interval)
+    settings = IntervalSettings(
+        confidence, method, assumed.interval, n_resamples, random_state, assumed.bound
+    )
+    known = assumed.value
     values = {"prediction": read_values("prediction", y_true, y_pred)}
     if y_score is not None:
         values["score"] = read_values("score", y_true, y_score)
@@ -154,4 +191,6 @@ def pu_classification_report(
         scenario,
         int(sample.labeled.sum()),
         int((~sample.labeled).sum()),
+        assumed.bound,
+        assumed.reason,
     )

@@ -1,0 +1,345 @@
+"""Gains curves: the number of positives among the rows with the highest scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
+
+from puforest import _validation as check
+from puforest._confidence import CONFIDENCE
+from puforest._rounding import count_text
+from puforest._sample import PUSample, pu_sample
+from puforest._unwrap import fitted_trees, known_prior
+from puforest.metrics._docs import documented
+from puforest.metrics._metric import read_values
+from puforest.metrics._prior import MetricPrior, depends_text
+from puforest.prior import PriorEstimate
+
+__all__ = ["GainsCurve", "expected_gains", "gains_curve"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class GainsCurve:
+    """Number of positives among the top n rows, for increasing n.
+
+    Attributes
+    ----------
+    n : ndarray
+        Number of rows looked at, from the highest score down; their weights, if they have any.
+    expected : ndarray
+        Expected number of positives among them.
+    low, high : ndarray
+        Prediction interval of the number of positives that will be found.
+    random : ndarray
+        Expected number in random order.
+    confidence : float
+        Confidence level of the interval.
+    prior_bound : float or None
+        Upper limit of the prior if the data only bounds it. Then `low` and `high` are the range
+        over all possible priors, and `expected` is for one of them.
+    """
+
+    n: Array
+    expected: Array
+    low: Array
+    high: Array
+    random: Array
+    confidence: float
+    prior_bound: float | None = None
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    def at(self, n: float) -> tuple[float, float, float]:
+        """Return the expected number of positives among the top n rows, and its interval.
+
+        Parameters
+        ----------
+        n : float
+            Number of rows.
+
+        Returns
+        -------
+        expected, low, high : float
+        """
+        top = min(n, self.n[-1])
+        at = (np.append(0.0, part) for part in (self.expected, self.low, self.high))
+        expected, low, high = (float(np.interp(top, np.append(0.0, self.n), y)) for y in at)
+        return expected, low, high
+
+    def describe(self, n: float) -> str:
+        """Return a sentence on the top n rows.
+
+        Parameters
+        ----------
+        n : float
+            Number of rows.
+
+        Returns
+        -------
+        str
+        """
+        expected, low, high = self.at(n)
+        top = f"Among the top {min(n, self.n[-1]):,.0f} rows"
+        ends = f"{count_text(low, low, high)} to {count_text(high, low, high)}"
+        if self.prior_bound is not None:
+            return f"{top}, {ends} are positive: this {depends_text(self.prior_bound)}."
+        return (
+            f"{top}, about {count_text(expected, low, high)} are positive "
+            f"({100 * self.confidence:g}% interval {ends})."
+        )
+
+
+@dataclass(frozen=True)
+class _Ranking:
+    """Ranked rows, and the fraction of all positives at the top of the ranking.
+
+    Attributes
+    ----------
+    n : ndarray
+        Number (weight) of the ranked rows from the top down to each of them.
+    recall : ndarray
+        Fraction of the positives that rank as high.
+    share : float
+        Weight of a labeled row among the positives: 1 divided by their number.
+    threshold_variance : ndarray or float
+        Further variance of the recall, due to thresholds from other rows.
+    population : float
+        Number (weight) of rows of which the prior is a fraction.
+    known : ndarray
+        Number (weight) of those among them that are labeled, and therefore not ranked.
+    row : float
+        Weight of a row.
+    """
+
+    n: Array
+    recall: Array
+    share: float
+    threshold_variance: Array | float
+    population: float
+    known: Array
+    row: float
+
+    def positives(self, prior: float) -> Array:
+        """Estimate the number of positives among the ranked rows."""
+        found = self.population * prior * self.recall - self.known
+        return np.maximum.accumulate(np.clip(found, 0.0, self.n))
+
+    def limits(self, prior: float, reach: float) -> tuple[Array, Array]:
+        """Compute a prediction interval of `reach` standard errors for a known prior.
+
+        Of n rows of the population, A are positive and rank high; nπr estimates A. The variance of
+        the difference is (nπ)²r(1 - r)/n_p from the recall r, plus A(1 - A/n), minus 2nπr(1 - r) if
+        the n_p labeled rows are among the n, where they count on both sides. Two pseudo-rows keep
+        it above 0, as in `PUSample.with_pseudo_rows`.
+        """
+        r = (self.recall + self.share) / (1 + 2 * self.share)
+        total = self.population * prior
+        unlabeled = max(0.0, total - self.known[-1])
+        found = total * r + self.row
+        variance = total**2 * (
+            r * (1 - r) * self.share / (1 + 2 * self.share) + self.threshold_variance
+        )
+        variance += self.row * found * np.maximum(1 - found / self.population, 0)
+        if self.known[-1] > 0:
+            variance -= self.row * 2 * total * r * (1 - r)
+        error = reach * np.sqrt(np.maximum(variance, self.row**2))
+        center = self.positives(prior) + unlabeled * (r - self.recall)
+        return center - error, center + error
+
+
+def _gains(ranking: _Ranking, prior: MetricPrior, confidence: float) -> GainsCurve:
+    """Compute the curve; the interval is the union over the interval of the prior."""
+    check.fraction("confidence", confidence)
+    reach = float(norm.ppf((1 + confidence) / 2))
+    priors = [prior.value, *(prior.interval or ())]
+    lows, highs = zip(*(ranking.limits(value, reach) for value in priors), strict=True)
+    expected = ranking.positives(prior.value)
+    low = np.clip(np.min(lows, axis=0), 0.0, ranking.n)
+    high = np.clip(np.max(highs, axis=0), 0.0, ranking.n)
+    return GainsCurve(
+        n=ranking.n,
+        expected=expected,
+        # More rows never contain fewer positives; both ends are moved outward.
+        low=np.minimum.accumulate(np.minimum(low, expected)[::-1])[::-1],
+        high=np.maximum.accumulate(np.maximum(high, expected)),
+        random=ranking.n * (expected[-1] / ranking.n[-1]),
+        confidence=float(confidence),
+        prior_bound=prior.bound,
+    )
+
+
+@documented
+def gains_curve(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    prior: float | PriorEstimate,
+    scenario: str = "case-control",
+    sample_weight: ArrayLike | None = None,
+    propensity: ArrayLike | None = None,
+    confidence: float = CONFIDENCE,
+    prior_interval: tuple[float, float] | None = None,
+) -> GainsCurve:
+    """Estimate how many positives are among the unlabeled rows with the highest scores.
+
+    With recall r above a score, nπr of n rows of the population are positive and score higher;
+    those that are labeled are subtracted. The interval is a prediction interval of the number that
+    will be found by looking at the rows. Use held-out scores.
+
+    Parameters
+    ----------
+    %y_true, y_score%
+    prior : float or PriorEstimate
+        Class prior: the fraction of positives in the population.
+    %scenario, sample_weight, propensity, confidence, prior_interval%
+
+    Returns
+    -------
+    GainsCurve
+        One point for each unlabeled row of nonzero weight.
+
+    See Also
+    --------
+    expected_gains : The curve for new rows, from the out-of-bag scores of a model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from puforest.metrics import gains_curve
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(2000) < 0.3
+    >>> score = rng.normal(size=2000) + 2 * y
+    >>> labeled = (y & (rng.random(2000) < 0.5)).astype(int)
+    >>> gains = gains_curve(labeled, score, prior=0.3, scenario="single-training-set")
+    >>> print(gains.describe(100))
+    Among the top 100 rows, about 74 are positive (95% interval 51 to 98).
+    """
+    sample = pu_sample(
+        y_true, scenario=scenario, sample_weight=sample_weight, propensity=propensity
+    )
+    assumed = MetricPrior.read(sample, prior, prior_interval)
+    scores = read_values("score", y_true, y_score)
+    # As given: the sample has normalized them.
+    weight = np.ones(len(scores)) * np.asarray(1 if sample_weight is None else sample_weight, float)
+    return gains_of_sample(sample, scores, weight, assumed, confidence)
+
+
+def gains_of_sample(
+    sample: PUSample,
+    scores: Array,
+    weight: Array,
+    prior: MetricPrior,
+    confidence: float = CONFIDENCE,
+) -> GainsCurve:
+    """Compute the curve of the unlabeled rows of a sample with the given weights."""
+    ranked = np.flatnonzero(~sample.labeled & (weight > 0))
+    ranked = ranked[np.argsort(-scores[ranked], kind="stable")]
+    n = np.cumsum(weight[ranked])
+    population = weight[~sample.labeled].sum() / (1 - sample.least_prior)
+
+    def of_labeled(value: Array) -> Array:
+        """Sum over the labeled rows that score as high; within ties, in proportion to n."""
+        rows = np.flatnonzero(sample.labeled)
+        rows = rows[np.argsort(-scores[rows], kind="stable")]
+        total = np.append(0.0, np.cumsum(value[rows]))
+        last = np.append(scores[ranked][1:] < scores[ranked][:-1], True)
+        above = total[np.searchsorted(-scores[rows], -scores[ranked][last], side="right")]
+        above[-1] = total[-1]  # those below all ranked rows
+        ends: Array = np.append(0.0, n[last])
+        return np.asarray(np.interp(n, ends, np.append(0.0, above)))
+
+    recall = np.minimum(of_labeled(sample.positive), 1.0)
+    ranking = _Ranking(
+        n=n,
+        recall=recall,
+        share=float(sample.positive @ sample.positive),
+        threshold_variance=0.0,
+        population=float(population),
+        known=population * of_labeled(sample.population),
+        row=float(weight[ranked] @ weight[ranked] / n[-1]),
+    )
+    return _gains(ranking, prior, confidence)
+
+
+def expected_gains(
+    model: Any,
+    n_samples: int,
+    *,
+    prior: float | PriorEstimate | None = None,
+    confidence: float = CONFIDENCE,
+) -> GainsCurve | None:
+    """Predict how many positives are among the new rows that a model scores highest.
+
+    The recall at the top of the ranking is that of the out-of-bag scores of the training rows. The
+    new rows must be a sample of the same population.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted forest of puforest, or a pipeline or calibrated classifier with one inside.
+    n_samples : int
+        Number of new rows.
+    prior : float or PriorEstimate, optional
+        Class prior of the new rows; that of the model, with its interval, by default.
+    confidence : float, default=0.95
+        Confidence level of the interval.
+
+    Returns
+    -------
+    GainsCurve or None
+        The curve for 1 to `n_samples` rows; None if the model has no out-of-bag scores.
+
+    See Also
+    --------
+    gains_curve : The curve for the unlabeled rows of PU data.
+
+    Examples
+    --------
+    >>> from puforest import PUForestClassifier
+    >>> from puforest.datasets import load_mushrooms, make_pu
+    >>> from puforest.metrics import expected_gains
+    >>> X, y = load_mushrooms(return_X_y=True)
+    >>> X_pu, labeled = make_pu(X[::2], y[::2], n_labeled=500, random_state=0)
+    >>> forest = PUForestClassifier(y.mean(), n_estimators=20, random_state=0).fit(X_pu, labeled)
+    >>> expected, low, high = expected_gains(forest, 1000).at(200)
+    >>> expected > 190
+    True
+    """
+    trees = fitted_trees(model)
+    record = None if trees is None else trees._record
+    n_samples = check.integer("n_samples", n_samples, 1)
+    if record is None or record.curve is None or record.is_supervised:
+        return None
+    r, q = (np.append(part[::-1], 1.0) for part in record.curve.above())
+    new = pu_sample([1] + [0] * n_samples)  # of no scenario's constraints
+    if prior is not None:
+        assumed = MetricPrior.read(new, prior, None)
+    elif record.prior_estimate is not None:
+        assumed = MetricPrior.of_estimate(new, record.prior_estimate, known_prior(model))
+    else:
+        assumed = MetricPrior.read(new, known_prior(model), None)
+    n = np.arange(1.0, n_samples + 1)
+    part = n / n_samples
+
+    def recall_at(part: Array) -> Array:
+        return np.asarray(np.interp(part, q, r))
+
+    # The threshold of a part of the new rows is a quantile of the training rows, with an error.
+    slope = (recall_at(1.5 * part) - recall_at(0.5 * part)) / part
+    ranking = _Ranking(
+        n=n,
+        recall=recall_at(part),
+        share=1 / record.n_labeled,
+        threshold_variance=slope**2 * part * (1 - part) / record.n_unlabeled,
+        population=float(n_samples),
+        known=np.zeros(n_samples),
+        row=1.0,
+    )
+    return _gains(ranking, assumed, confidence)
