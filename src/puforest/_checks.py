@@ -148,4 +148,6 @@ def named_rows(rows: NDArray[np.intp], *, verb: bool = True) -> str:
     some = ", ".join(map(str, rows[:MOST_NAMED].tolist()))
     more = f" and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
     one = len(rows) == 1
-    return f"row{'' if one else 's'} {some}{more}" + (f" {'was' if one else 'were'}" if verb else "")
+    return f"row{'' if one else 's'} {some}{more}" + (
+        f" {'was' if one else 'were'}" if verb else ""
+    )

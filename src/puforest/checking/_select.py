@@ -138,9 +138,20 @@ def select_checks(
     """
     check.one_of("design", design, DESIGNS)
     n = check.integer("n", n, 1)
-    rng = check.random_state(random_state)
     score = _predicted(model, X)
-    unlabeled = ~labeled_rows(y, len(score))
+    return checks_by_score(score, n, labeled_rows(y, len(score)), design, random_state)
+
+
+def checks_by_score(
+    score: Array,
+    n: int,
+    excluded: NDArray[np.bool_],
+    design: str,
+    random_state: int | np.random.RandomState | None,
+) -> Checks:
+    """Select rows by their predicted probabilities, other than the excluded ones."""
+    rng = check.random_state(random_state)
+    unlabeled = ~excluded
     candidates = np.flatnonzero(unlabeled)
     if n > len(candidates):
         raise ValueError(f"n={n} is more than the {len(candidates)} unlabeled rows")

@@ -216,6 +216,10 @@ class CheckOptions:
         ),
     ] = None
 
+    def files(self) -> list[Path]:
+        """Return the files to read."""
+        return [*(self.checked or ()), *(self.checked_by or ())]
+
     def refuse_unused(self) -> None:
         """Raise an error for ``--checked-by`` without ``--checked``."""
         if self.checked_by and not self.checked:

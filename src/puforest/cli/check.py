@@ -138,6 +138,7 @@ def check(
     checks = checks_by_score(score, n, excluded, design, seed)
     features = shown_features(forest, columns, show)
     chosen = chosen_rows(source, checks, list(dict.fromkeys([*kept, *features])))
+    shuffled = np.random.default_rng(seed).permutation(n)
     origin = Origin(
         n_chosen=n,
         n_rows=len(score),
@@ -152,7 +153,7 @@ def check(
     with atomic_output(output, force=force) as part:
         write_sheet(
             part,
-            chosen,
+            [chosen[i] for i in shuffled],  # rows of the design "top" are in order
             text,
             origin,
             delimiter=delimiter or source.delimiter or ",",

@@ -41,10 +41,15 @@ def prior(
 ) -> dict[str, Any]:
     """Estimate the class prior, with a confidence interval.
 
-    The class prior is the fraction of positives in the population. If two different methods agree,
-    the estimate is credible. If they disagree, treat the larger one as an upper bound.
+    The class prior is the fraction of positives in the population. Labeled and unlabeled rows bound
+    it from above. Where nothing shows that the bound is close, "at most" and the reason are
+    printed. That methods agree is no evidence: they use the same data. To know more, check some
+    rows by hand: puforest check.
     """
+    from puforest._rounding import fraction_text, range_text
+    from puforest.cli._prior_text import estimate_json
     from puforest.cli._summary import print_summary, summary_json
+    from puforest.metrics._prior import at_most
     from puforest.prior import estimate_prior
 
     source = reading.open(data)
@@ -64,30 +69,26 @@ def prior(
                 n_jobs=o.n_jobs(threads),
             )
             done((i + 1) / len(names))
-    level = next(iter(estimates.values())).confidence
+    level = f"{100 * next(iter(estimates.values())).confidence:g}%"
     console.rows(
         "Class prior",
-        ["method", "prior", f"{100 * level:g}% interval", "label frequency"],
+        ["method", "prior", f"{level} interval", "label frequency"],
         [
             [
                 name,
-                f"{e.value:.3f}",
-                f"{e.interval[0]:.3f} to {e.interval[1]:.3f}",
-                o.percent(e.label_frequency),
+                at_most(e.upper) if e.is_bound else fraction_text(e.value, *e.interval),
+                range_text(*e.interval),
+                f"at least {o.percent(e.label_frequency)}"
+                if e.is_bound
+                else o.percent(e.label_frequency),
             ]
             for name, e in estimates.items()
         ],
     )
+    for name, e in estimates.items():
+        if e.is_bound:
+            console.info(f"{name}: {e.reason}")
     return {
         **summary_json(source, table, scenario),
-        "estimates": {
-            name: {
-                "value": e.value,
-                "interval": e.interval,
-                "confidence": e.confidence,
-                "label_frequency": e.label_frequency,
-                "unlabeled_prior": e.unlabeled_prior,
-            }
-            for name, e in estimates.items()
-        },
+        "estimates": {name: estimate_json(e) for name, e in estimates.items()},
     }

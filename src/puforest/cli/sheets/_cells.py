@@ -27,7 +27,9 @@ def cells_of_rows(
     """
     done = 0
     rows = np.asarray(wanted)
-    for batch in source.batches([], columns or list(source.names[:1]), rows_at_a_time(len(columns))):
+    for batch in source.batches(
+        [], columns or list(source.names[:1]), rows_at_a_time(len(columns))
+    ):
         n = batch.others.num_rows
         here = rows[(rows > done) & (rows <= done + n)]
         taken = batch.others.take((here - done - 1).astype(np.int64)).to_pylist()

@@ -48,7 +48,13 @@ class ChosenRow:
 
 
 def write_sheet(
-    path: Path, rows: Sequence[ChosenRow], design: str, origin: Origin, *, delimiter: str, point: str
+    path: Path,
+    rows: Sequence[ChosenRow],
+    design: str,
+    origin: Origin,
+    *,
+    delimiter: str,
+    point: str,
 ) -> None:
     """Write a sheet with an empty verdict for each row.
 
