@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -138,7 +137,11 @@ def read_checks(
         f"{o.plural(rows.n_positive + rows.n_negative, 'checked row')}: {rows.n_positive:,} "
         f"positive, {rows.n_negative:,} negative"
     )
-    models = _by_fingerprint([*(options.checked_by or ()), *([model] if model else ())])
+    for path in options.checked_by or ():
+        if not path.is_file():
+            raise FileNotFoundError(f"--checked-by {path}: no such model")
+    given = [*(options.checked_by or ()), *([model] if model else ()), *_beside(options, rows)]
+    models = {fingerprint(path): path for path in given}
     scores: dict[str, Array] = {}
     last = None
     for chosen in rows.rounds:
@@ -150,11 +153,12 @@ def read_checks(
     return Checks(rows, rows.probability(scores), last)
 
 
-def _by_fingerprint(models: Sequence[Path]) -> dict[str, Path]:
-    for path in models:
-        if not path.is_file():
-            raise FileNotFoundError(f"--checked-by {path}: no such model")
-    return {fingerprint(path): path for path in models}
+def _beside(options: o.CheckOptions, rows: CheckedRows) -> list[Path]:
+    """Return the models beside the sheets that may have chosen their rows, by their names."""
+    names = {Path(chosen.origin.model).name for chosen in rows.rounds if chosen.needs_scores}
+    folders = {path.parent for path in options.checked or ()}
+    found = [folder / name for folder in sorted(folders) for name in sorted(names)]
+    return [path for path in found if path.is_file()]
 
 
 def _ask_for_model(chosen: Round, options: o.CheckOptions) -> str:

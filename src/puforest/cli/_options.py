@@ -210,8 +210,8 @@ class CheckOptions:
         typer.Option(
             "--checked-by",
             metavar="MODEL",
-            help="Model that chose the rows of a check sheet, required for the designs score and "
-            "top; repeat the option if several did.",
+            help="Model that chose the rows of a check sheet by the design score or top, if it is "
+            "not beside the sheet; repeat the option if several did.",
             rich_help_panel=CHECKING,
         ),
     ] = None

@@ -8,6 +8,9 @@ from puforest._rounding import fraction_text, range_text
 from puforest.metrics._prior import at_most
 from puforest.prior import PriorEstimate
 
+# Method of estimates from checked rows.
+CHECKS = "checks"
+
 HOW_TO_KNOW = "If you know the prior, pass it with --prior; puforest check helps to find it"
 
 
@@ -18,7 +21,8 @@ def estimate_text(estimate: PriorEstimate) -> str:
         return f"{at_most(estimate.upper)} ({level} limit by {estimate.method})"
     low, high = estimate.interval
     value = fraction_text(estimate.value, low, high)
-    return f"{value}, estimated by {estimate.method}; {level} interval {range_text(low, high)}"
+    source = "from checked rows" if estimate.method == CHECKS else f"by {estimate.method}"
+    return f"{value}, estimated {source}; {level} interval {range_text(low, high)}"
 
 
 def prior_text(prior: float, estimate: PriorEstimate | None) -> str:

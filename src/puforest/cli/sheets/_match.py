@@ -245,7 +245,7 @@ def _compare_cells(verdict: Verdict, values: Mapping[str, Any], source: Source) 
 def same_cell(shown: str, stored: str) -> bool:
     """Tell whether a cell of a sheet stands for a cell of the table.
 
-    Numbers may have fewer digits, since spreadsheet programs save them as shown.
+    Either number may be rounded: spreadsheet programs save numbers as they show them.
     """
     shown, stored = shown.strip().removeprefix(QUOTE).strip(), stored.strip()
     if shown.casefold() == stored.casefold():
@@ -253,8 +253,8 @@ def same_cell(shown: str, stored: str) -> bool:
     a, b = _number(shown), _number(stored)
     if a is None or b is None:
         return False
-    last_digit = Decimal(1).scaleb(int(a.as_tuple().exponent))
-    return abs(a - b) <= last_digit
+    last_digit = max(int(number.as_tuple().exponent) for number in (a, b))
+    return 2 * abs(a - b) <= Decimal(1).scaleb(last_digit)
 
 
 def _number(text: str) -> Decimal | None:
