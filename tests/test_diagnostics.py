@@ -7,7 +7,8 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 
 from puforest.datasets import group_propensity, linear_propensity, load_mushrooms, make_pu
-from puforest.diagnostics import _drawn_rows, _excess, _posterior, scar_test
+from puforest.diagnostics import scar_test
+from puforest.diagnostics._scar import _drawn_rows, _excess, _posterior
 
 ONE = "single-training-set"
 

@@ -1,16 +1,19 @@
 """Partial dependence."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from puforest import PUExtraTreesClassifier
+from puforest import PUExtraTreesClassifier, PUForestClassifier, PURandomForestClassifier
 from puforest._schema import FeatureSchema
 from puforest.calibration import PUCalibratedClassifier
 from puforest.inspection import (
@@ -203,3 +206,57 @@ def test_invalid_parameters(forest, blobs):
         partial_dependence(forest, X, 0, kind="mean")
     with pytest.raises(ValueError, match=r"y must have the shape \(600,\), got \(500,\)"):
         partial_dependence(forest, X, 0, y=labeled[:500])
+
+
+def naive_dependence(model, table, names, points):
+    """Predict all rows once for each point, with its values in the named columns."""
+    lines = []
+    for point in points:
+        changed = table.copy()
+        for name, value in zip(names, point, strict=True):
+            changed[name] = pd.Series([value] * len(table), dtype=table[name].dtype)
+        lines.append(model.predict_proba(changed)[:, 1])
+    return np.stack(lines, axis=1)
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft", "PUForestClassifier", "sigmoid", "isotonic"])
+def test_single_walk_equals_one_prediction_per_point(kind):
+    """Numbers, categories and missing values, with all kinds of leaf values and calibration."""
+    rng = np.random.default_rng(0)
+    y = rng.random(700) < 0.4
+    table = pd.DataFrame(rng.normal(size=(700, 3)) + y[:, None], columns=["a", "b", "c"])
+    table.loc[rng.random(700) < 0.2, "a"] = np.nan
+    word = np.where(y, rng.integers(6, size=700), rng.integers(9, size=700))
+    table["word"] = pd.Categorical.from_codes(np.where(word < 8, word, -1), list("stuvwxyz"))
+    labeled = y & (rng.random(700) < 0.5)
+    if kind == "PUForestClassifier":
+        model = PUForestClassifier(0.3, n_estimators=20, random_state=0)
+    else:
+        voting = kind if kind in ("hard", "soft") else "soft"
+        model = PURandomForestClassifier(
+            0.3, n_estimators=20, voting=voting, min_samples_leaf=3, oob_score=True, random_state=0
+        )
+        if kind in ("sigmoid", "isotonic"):
+            model = PUCalibratedClassifier(model, method=kind, cv="oob")
+    model.fit(table, labeled)
+    for names in (["a"], ["word"], ["word", "a"], ["b", "c"]):
+        found = partial_dependence(model, table, names, grid_resolution=9, kind="both")
+        expected = naive_dependence(model, table, names, product(*found.grid))
+        assert_array_equal(found.individual.reshape(expected.shape), expected)
+        assert_allclose(found.average.ravel(), expected.mean(axis=0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_rows_in_blocks(dtype, monkeypatch):
+    rng = np.random.default_rng(1)
+    X = sp.random_array((90, 6), density=0.4, rng=rng, dtype=dtype, format="csr")
+    model = PUExtraTreesClassifier(0.4, n_estimators=15, random_state=0)
+    model.fit(X, X[:, [0]].toarray()[:, 0] > 0.3)
+    monkeypatch.setattr("puforest.inspection._table.MAX_CELLS", 1000)
+    found = partial_dependence(model, X, 0, grid_resolution=80, kind="both")
+    for k, value in enumerate(found.grid[0]):
+        changed = X.toarray()
+        changed[:, 0] = value
+        expected = model.predict_proba(changed)[:, 1]
+        assert_array_equal(found.individual[:, k], expected)
+        assert_allclose(found.average[k], expected.mean())

@@ -292,6 +292,18 @@ Out<double> predict_held_out(const Predictor<Real>& self, const X& x, const Trai
     return own(std::move(mean), {n_rows});
 }
 
+template <class Real, class X>
+Out<double> predict_mean_at(const Predictor<Real>& self, const X& x, const In<FeatureId>& varied,
+                            const In2<Real>& points, unsigned n_threads) {
+    const std::size_t n_rows = view(x).rows;
+    const std::size_t n_points = points.shape(0);
+    std::vector<double> mean(n_rows * n_points);
+    predict(self, x, [&](const AnyMatrix<Real>& matrix, const Poll& poll) {
+        self.mean_at(matrix, view(varied), view(points), mean.data(), n_threads, poll);
+    });
+    return own(std::move(mean), {n_rows, n_points});
+}
+
 // Training on matrices of type X.
 template <class X>
 void bind_training(nb::module_& m) {
@@ -311,6 +323,11 @@ void bind_predictions(nb::class_<Predictor<Real>>& predictor) {
              "Mean leaf value over the trees, for each row.")
         .def("leaves", &predict_leaves<Real, X>, "x"_a.noconvert(), "n_threads"_a,
              "Index of the leaf that each row reaches in each tree.")
+        .def(
+            "mean_at", &predict_mean_at<Real, X>, "x"_a.noconvert(), "varied"_a, "points"_a,
+            "n_threads"_a,
+            "Mean leaf value over the trees, for each row and each point, a row of values that the "
+            "features `varied` are set to.")
         .def("mean_held_out", &predict_held_out<Real, X>, "x"_a.noconvert(), "rows"_a, "params"_a,
              "Mean leaf value over the trees that did not train on a row or on its fold, or NaN.");
 }

@@ -65,8 +65,8 @@ void check_categories(const ForestArrays& forest) {
 
 template <class Real>
 Predictor<Real>::Predictor(const ForestArrays& forest, std::uint32_t n_features)
-    : n_features_(n_features) {
-    const std::size_t n = forest.feature.size();
+    : n_features_(n_features), n_nodes_(forest.feature.size()) {
+    const std::size_t n = n_nodes_;
     require(n_features > 0, "a model has at least one feature");
     require(forest.threshold.size() == n && forest.missing_left.size() == n &&
                 forest.n_categories.size() == n && forest.left.size() == n &&
@@ -302,22 +302,6 @@ template <typename Predictor<Real>::Splits kSplits, class Word>
         }
         n_walking = still_walking;
     }
-}
-
-template <class Real>
-template <typename Predictor<Real>::Splits kSplits, class Word>
-std::size_t Predictor<Real>::goes_right(const Node<Word>& node, Real x) const {
-    const bool right = !(x <= node.threshold);
-    if constexpr (kSplits == Splits::Plain) return right;
-    const bool missing_left = node.split >> kMissingLeft & 1;
-    if constexpr (kSplits == Splits::Categorical) {
-        if (node.split >> kCategorical & 1) {
-            CategorySets::SetId set;
-            std::memcpy(&set, &node.threshold, sizeof(set));
-            return sets_.contains(set, x) == missing_left;
-        }
-    }
-    return right & !(missing_left & std::isnan(x));
 }
 
 template <class Real>

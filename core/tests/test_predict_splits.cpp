@@ -203,6 +203,42 @@ void check_predictions(std::span<const Tree> trees, const Data<Real>& data) {
     }
 }
 
+// Predictions at points are those for rows with the values of the points.
+template <class Real>
+void check_points(Rng& rng, std::span<const Tree> trees, const Data<Real>& data,
+                  std::vector<FeatureId> varied, std::size_t n_points) {
+    const Matrix<Real> x = data.matrix();
+    const auto values = random_rows<Real>(rng, n_points, x.cols, 0);
+    std::vector<Real> at;
+    for (std::size_t p = 0; p < n_points; ++p) {
+        for (const FeatureId j : varied) at.push_back(values[p * x.cols + j]);
+    }
+    const Matrix<Real> points{at.data(), n_points, varied.size(),
+                              static_cast<std::ptrdiff_t>(varied.size()), 1};
+    const Predictor<Real> predictor =
+        Forest(trees).predictor<Real>(static_cast<std::uint32_t>(x.cols));
+    std::vector<double> expected(x.rows * n_points);
+    for (std::size_t p = 0; p < n_points; ++p) {
+        Data<Real> changed = data;
+        for (std::size_t i = 0; i < x.rows; ++i) {
+            for (std::size_t v = 0; v < varied.size(); ++v) {
+                changed.x[i * x.cols + varied[v]] = points.at(p, v);
+            }
+        }
+        std::vector<double> mean(x.rows);
+        predictor.mean(changed.matrix(), mean.data(), 1, Poll{});
+        for (std::size_t i = 0; i < x.rows; ++i) expected[i * n_points + p] = mean[i];
+    }
+    const Sparse<Real> sparse(x);
+    for (const AnyMatrix<Real>& matrix : {AnyMatrix<Real>(x), {sparse.matrix()}}) {
+        for (const unsigned n_threads : {1u, 3u}) {
+            std::vector<double> found(x.rows * n_points, -7);
+            predictor.mean_at(matrix, varied, points, found.data(), n_threads, Poll{});
+            CHECK(found == expected);
+        }
+    }
+}
+
 template <class Real>
 Data<Real> random_table(Rng& rng, std::size_t rows, std::size_t cols, std::size_t first_missing) {
     Data<Real> data{random_rows<Real>(rng, rows, cols, first_missing), cols, std::vector<Row>(rows),
@@ -228,6 +264,41 @@ void check_random_forests(std::uint64_t seed) {
             }
         }
     }
+}
+
+template <class Real>
+void check_points_of_random_forests(std::uint64_t seed) {
+    Rng rng(seed);
+    for (const Kind kind : {Kind::Plain, Kind::Missing, Kind::Categorical}) {
+        std::vector<Tree> trees;
+        for (std::size_t t = 0; t < 6; ++t) trees.push_back(random_tree(rng, kind, 4, t * 12));
+        for (const std::size_t rows : {1, 300}) {
+            const Data<Real> data = random_table<Real>(rng, rows, 4, rows / 2);
+            check_points(rng, trees, data, {0}, 64);
+            check_points(rng, trees, data, {1}, 65);
+            check_points(rng, trees, data, {2, 1}, 7);
+            check_points(rng, trees, data, {0, 1, 2, 3}, 130);
+        }
+    }
+}
+
+TEST(predict_points_on_floats) { check_points_of_random_forests<float>(7); }
+TEST(predict_points_on_doubles) { check_points_of_random_forests<double>(8); }
+
+TEST(predict_points_needs_features_that_exist) {
+    Rng rng(9);
+    const std::vector<Tree> trees{random_tree(rng, Kind::Plain, 4, 3)};
+    const Predictor<double> predictor = Forest(trees).predictor<double>(4);
+    const std::vector<double> x(4);
+    std::vector<double> out(1);
+    const Matrix<double> row{x.data(), 1, 4, 4, 1};
+    const auto at = [&](std::vector<FeatureId> varied, std::size_t cols) {
+        predictor.mean_at(AnyMatrix<double>(row), varied, {x.data(), 1, cols, 4, 1}, out.data(), 1,
+                          Poll{});
+    };
+    at({3}, 1);
+    CHECK_THROWS(std::invalid_argument, at({4}, 1));
+    CHECK_THROWS(std::invalid_argument, at({1}, 2));
 }
 
 TEST(predict_random_forests_on_floats) { check_random_forests<float>(1); }

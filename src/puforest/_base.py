@@ -23,7 +23,7 @@ from puforest._masses import GroupMasses, group_masses, refuse_impossible_prior
 from puforest._model import Forest
 from puforest._monotone import monotone_features
 from puforest._out_of_bag import out_of_bag_risk
-from puforest._prior_estimate import PriorEstimate, given_estimate
+from puforest._prior_estimate import PRIOR_SHIFT, PriorEstimate, given_estimate
 from puforest._progress import Progress
 from puforest._row_weights import growth
 from puforest._schema import FeatureSchema
@@ -435,26 +435,92 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         0.2
         """
         check_is_fitted(self)
-        new = check.class_prior(prior)
-        if new is None:
-            raise TypeError("prior must be a number between 0 and 1, got None")
+        new = self._checked_new_prior(prior)
+        estimate = given_estimate(prior)
+        if estimate is not None and estimate.method == PRIOR_SHIFT:
+            raise ValueError(
+                "prior is an estimate for new data, but with_prior changes the prior of the "
+                "training population: use with_shifted_prior"
+            )
         evaluation = self._evaluation_with_prior(new)
         record, masses = self._record, GroupMasses(new, new, 1 - new)
         if not record.is_supervised:
             refuse_impossible_prior(new, record.masses.labeled_u)
             masses = replace(record.masses, labeled_p=new)
-        other = copy.copy(self)
+        forest = self._forest.with_prior(record.risk, record.prior, new)
+        return self._changed(prior, masses, forest, evaluation)
+
+    def with_shifted_prior(self, prior: float | PriorEstimate) -> Self:
+        """Adapt the model to new data in which only the class prior differs.
+
+        Positives and negatives are assumed to look as in the training data, and only their
+        proportions to differ, so the odds of the positive class are multiplied by the ratio of the
+        prior odds. In contrast, `with_prior` is for another prior of the training population. If
+        the new prior is not known, estimate it with `puforest.diagnostics.adapt_prior`.
+
+        Parameters
+        ----------
+        prior : float or PriorEstimate
+            Class prior of the new data, between 0 and 1.
+
+        Returns
+        -------
+        estimator
+            Fitted copy. The thresholds of a `PUForestClassifier` are those for the new data.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from puforest import PUForestClassifier
+        >>> X = np.random.default_rng(0).normal(size=(600, 2))
+        >>> X[:300] += 3  # positives
+        >>> forest = PUForestClassifier(0.4, random_state=0).fit(X, np.arange(600) < 100)
+        >>> rare = forest.with_shifted_prior(0.01)
+        >>> odds = [p[:, 1] / p[:, 0] for p in (forest.predict_proba(X), rare.predict_proba(X))]
+        >>> bool(np.allclose(odds[0] / odds[1], (0.4 / 0.6) / (0.01 / 0.99)))
+        True
+        """
+        check_is_fitted(self)
+        new = self._checked_new_prior(prior)
+        record = self._record
+        evaluation = self._evaluation_with_shifted_prior(new)
+        masses = replace(record.masses, labeled_p=new)
+        if record.is_supervised:
+            masses = GroupMasses(new, new, 1 - new)
+        # Calibrated scores do not depend on the prior.
+        forest = (
+            self._forest.with_shifted_prior(record.prior, new)
+            if record.calibrator is None
+            else self._forest.with_prior(record.risk, record.prior, new)
+        )
+        return self._changed(prior, masses, forest, evaluation)
+
+    @staticmethod
+    def _checked_new_prior(prior: Any) -> float:
+        new = check.class_prior(prior)
+        if new is None:
+            raise TypeError("prior must be a number between 0 and 1, got None")
+        return new
+
+    def _changed(
+        self, prior: Any, masses: GroupMasses, forest: Forest, evaluation: dict[str, Any]
+    ) -> Self:
+        """Return a copy with another prior."""
         estimate = given_estimate(prior)
-        other.prior = new if estimate is None else estimate
-        other._forest = self._forest.with_prior(record.risk, record.prior, new)
+        other = copy.copy(self)
+        other.prior = masses.labeled_p if estimate is None else estimate
+        other._forest = forest
         other._record = replace(
-            record,
+            self._record,
             masses=masses,
-            parameters=record.parameters | {"prior": other.prior},
+            parameters=self._record.parameters | {"prior": other.prior},
             prior_estimate=estimate,
             **evaluation,
         )
         return other
+
+    def _evaluation_with_shifted_prior(self, prior: float) -> dict[str, Any]:
+        return self._evaluation_with_prior(prior)
 
     def _evaluation_with_prior(self, prior: float) -> dict[str, Any]:
         """Return the changes to the evaluation in the record if the prior changes."""

@@ -27,6 +27,9 @@ Array = NDArray[np.float64]
 # matters if the labeled and the unlabeled rows are separable and the slope would be infinite.
 SLOPE_SCALE = 10.0
 
+# Limits of the slope for mean votes, so that probabilities differ wherever scores do.
+SLOPES = (1e-3, 30.0)
+
 
 class Calibrator(Protocol):
     """Monotone map from scores to probabilities."""
@@ -53,6 +56,21 @@ class Sigmoid:
     def at(self, score: float) -> float:
         """Map one score to a probability."""
         return float(expit(self.slope * score + self.intercept))
+
+
+def shifted(calibrator: Calibrator, old: float, new: float) -> Calibrator:
+    """Return the map for data in which only the class prior differs.
+
+    By Bayes' rule, the odds are multiplied by the ratio of the prior odds.
+    """
+    shift = logit(new) - logit(old)
+    if isinstance(calibrator, Sigmoid):
+        return Sigmoid(calibrator.slope, float(calibrator.intercept + shift))
+    isotonic = cast(IsotonicRegression, calibrator)
+    with np.errstate(divide="ignore"):  # of probabilities 0 and 1, which stay the same
+        moved = expit(logit(isotonic.y_thresholds_) + shift)
+    regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
+    return cast(Calibrator, regression.fit(isotonic.X_thresholds_, moved))
 
 
 def fit_isotonic(score: Array, sample: PUSample, prior: float) -> Calibrator:

@@ -151,6 +151,11 @@ class Forest(_core.NodeArrays):
             w_u = w_p + (self.w_u - self.w_p) * ((1 - new) / (1 - old))
         return self.with_masses(w_p, w_u)
 
+    def with_shifted_prior(self, old: float, new: float) -> Forest:
+        """Return the same trees with the masses of data in which only the class prior differs."""
+        w_p, w_n = self.w_p * (new / old), np.maximum(0, self.w_u - self.w_p)
+        return self.with_masses(w_p, w_p + w_n * ((1 - new) / (1 - old)))
+
     def with_masses(self, w_p: NDArray[np.float64], w_u: NDArray[np.float64]) -> Forest:
         """Return the same trees with other masses."""
         return Forest(n_features=self.n_features, **self._arrays() | {"w_p": w_p, "w_u": w_u})

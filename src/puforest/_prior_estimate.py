@@ -7,6 +7,9 @@ from typing import Any
 
 ESTIMATE, UPPER_BOUND = KINDS = ("estimate", "upper bound")
 
+# Method of estimates for new data, whose class prior may differ from that of the training data.
+PRIOR_SHIFT = "prior shift"
+
 
 @dataclass(frozen=True)
 class PriorEstimate:

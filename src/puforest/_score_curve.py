@@ -50,6 +50,15 @@ class ScoreCurve:
         """Return thresholds halfway from each score to the next; the last is the last score."""
         return np.append((self.score[:-1] + self.score[1:]) / 2, self.score[-1])
 
+    def with_shifted_prior(self, probability: Array, old: float, new: float) -> ScoreCurve:
+        """Return the curve of data in which only the class prior differs.
+
+        `probability` is that of the positive class at each score under the prior `old`.
+        """
+        ratio = probability * new / old + (1 - probability) * (1 - new) / (1 - old)
+        population = self.population * ratio
+        return ScoreCurve(self.score, self.positive, population / population.sum())
+
     def sample(self) -> PUSample:
         """Return the scores as rows of a sample, weighted by their fractions."""
         return PUSample(self.positive > 0, self.positive, self.population, "case-control")

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+import numpy as np
 import sklearn
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -77,6 +79,15 @@ class Unwrapped:
         for transformer in self.transformers:
             X = transformer.transform(X)
         return X
+
+    def probability(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability that the model predicts, given the mean votes of its trees."""
+        if not self.is_calibrated:
+            return cast(NDArray[np.float64], self.trees._calibrated(votes))
+        scores = 2 * (votes - self.trees.threshold_)
+        # scikit-learn's isotonic regression takes one dimension.
+        found = self.model.calibrator_.predict(scores.ravel()).reshape(scores.shape)
+        return cast(NDArray[np.float64], found)
 
     def rows(self, X: check.MatrixLike, unknown: dict[int, int] | None = None) -> EncodedTable:
         """Apply the transformers, and check and encode the result as the trees do.

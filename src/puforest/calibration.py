@@ -6,7 +6,8 @@ scores to probabilities.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
 from puforest._base import PUClassifier
-from puforest._calibrators import Calibrator, fit_isotonic, fit_sigmoid
+from puforest._calibrators import Calibrator, fit_isotonic, fit_sigmoid, shifted
 from puforest._candidates import VOTING
 from puforest._columns import as_table
 from puforest._fit_record import RecordedFitMixin
@@ -295,6 +296,37 @@ class PUCalibratedClassifier(
         """
         positive = self.predict_proba(X)[:, 1] > 0.5
         return self.classes_[positive.astype(np.intp)]
+
+    def with_shifted_prior(self, prior: float | PriorEstimate) -> Self:
+        """Adapt the model to new data in which only the class prior differs.
+
+        Positives and negatives are assumed to look as in the training data, and only their
+        proportions to differ, so the odds of the positive class are multiplied by the ratio of the
+        prior odds. `puforest.diagnostics.adapt_prior` estimates the new prior.
+
+        Parameters
+        ----------
+        prior : float or PriorEstimate
+            Class prior of the new data, between 0 and 1.
+
+        Returns
+        -------
+        PUCalibratedClassifier
+            Fitted copy.
+        """
+        check_is_fitted(self)
+        new = check.class_prior(prior)
+        if new is None:
+            raise TypeError("prior must be a number between 0 and 1, got None")
+        record, other = self._record, copy.copy(self)
+        other.prior = prior
+        other._record = replace(
+            record,
+            calibrator=shifted(record.calibrator, record.prior, new),
+            prior=new,
+            prior_estimate=given_estimate(prior),
+        )
+        return other
 
     # Attributes of the fit
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
-from puforest._calibrators import Sigmoid, fit_sigmoid
+from puforest._calibrators import SLOPES, Sigmoid, fit_sigmoid, shifted
 from puforest._candidates import (
     N_FOLDS,
     VOTING,
@@ -57,9 +57,6 @@ Array = NDArray[np.float64]
 FIRST_TREES = 200
 MAX_TREES = 800
 MAX_EXCHANGED = 0.02
-
-# Limits of the slope of the calibration, so that probabilities differ wherever scores do.
-SLOPES = (1e-3, 30.0)
 
 
 @documented_pu_forest
@@ -300,6 +297,17 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         # Scores do not depend on the prior, only their calibration does.
         curve = self._record.curve
         return {} if curve is None else {"calibrator": calibrated(curve, prior)}
+
+    def _evaluation_with_shifted_prior(self, prior: float) -> dict[str, Any]:
+        record = self._record
+        calibrator, curve = record.calibrator, record.curve
+        assert calibrator is not None
+        assert curve is not None
+        probability = calibrator.predict(curve.score)
+        return {
+            "calibrator": shifted(calibrator, record.prior, prior),
+            "curve": curve.with_shifted_prior(probability, record.prior, prior),
+        }
 
     @property
     def comparison_(self) -> Comparison:

@@ -1,7 +1,9 @@
 // Predictions of a fitted forest.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <span>
 #include <variant>
@@ -53,6 +55,12 @@ public:
     void mean_held_out(const AnyMatrix<Real>& x, const FitRows& rows, const TrainParams& params,
                        double* out, const Poll& poll) const;
 
+    // out[i * points.rows + p] = what `mean` returns for row i if the features `varied` have the
+    // values of row p of `points`, which has a column for each of them.
+    void mean_at(const AnyMatrix<Real>& x, std::span<const FeatureId> varied,
+                 const Matrix<Real>& points, double* out, unsigned n_threads,
+                 const Poll& poll) const;
+
 private:
     // What a walk has to handle: nodes that send NaN right; nodes that send it to either side; and
     // categorical nodes, too.
@@ -96,10 +104,26 @@ private:
     void walk_nodes(Walks& walks, const StopFlag& stop) const;
     template <Splits kSplits, class Word>
     std::size_t goes_right(const Node<Word>& node, Real x) const;
+    template <class Word>
+    std::size_t step_to_left(const Node<Word>& node) const {
+        return node.split >> kFlags & ((Word{1} << step_bits_) - 1);
+    }
+    template <class Word>
+    std::size_t feature(const Node<Word>& node) const {
+        return node.split >> (kFlags + step_bits_);
+    }
+
+    struct Variation;
+    template <class Word>
+    void set_sides(const Matrix<Real>& points, std::size_t first, Variation& variation) const;
+    template <class Word>
+    void sum_at(const RowBlock<Real>& block, std::size_t first_row, std::size_t n_rows,
+                const Variation& variation, double* sum, const StopFlag& stop) const;
 
     std::size_t node_bytes() const;
 
     std::uint32_t n_features_;
+    std::size_t n_nodes_;
     Memory nodes_;
     CategorySets sets_;
     Splits splits_ = Splits::Plain;
@@ -109,5 +133,21 @@ private:
     std::vector<bool> root_is_leaf_;
     std::size_t steps_per_row_ = 0;  // upper bound: the sum of the depths of all trees
 };
+
+template <class Real>
+template <typename Predictor<Real>::Splits kSplits, class Word>
+std::size_t Predictor<Real>::goes_right(const Node<Word>& node, Real x) const {
+    const bool right = !(x <= node.threshold);
+    if constexpr (kSplits == Splits::Plain) return right;
+    const bool missing_left = node.split >> kMissingLeft & 1;
+    if constexpr (kSplits == Splits::Categorical) {
+        if (node.split >> kCategorical & 1) {
+            CategorySets::SetId set;
+            std::memcpy(&set, &node.threshold, sizeof(set));
+            return sets_.contains(set, x) == missing_left;
+        }
+    }
+    return right & !(missing_left & std::isnan(x));
+}
 
 }  // namespace puforest

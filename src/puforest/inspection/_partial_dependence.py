@@ -149,24 +149,22 @@ def partial_dependence(
     table = table.take(rows)
     columns = [table.column(j) for j in which]
     axes = [axis_of(column, weight, resolution, (low, high)) for column in columns]
-    points = product(*(axis.codes.tolist() for axis in axes))
-    predictions = (table.scores_at(columns, point) for point in points)
+    points = np.array(list(product(*(axis.codes.tolist() for axis in axes))))
     shape = tuple(len(axis.codes) for axis in axes)
-    average = individual = None
-    if kind == "average":
-        means = [float(np.average(scores, weights=weight)) for scores in predictions]
-        average = np.reshape(means, shape)
-    else:
-        lines = np.stack(list(predictions), axis=1)
-        individual = lines.reshape(len(rows), *shape)
-        if kind == "both":
-            average = np.average(individual, axis=0, weights=weight)
+    fraction = np.full(len(rows), 1 / len(rows)) if weight is None else weight / weight.sum()
+    average = None if kind == "individual" else np.zeros(len(points))
+    individual = None if kind == "average" else np.empty((len(rows), len(points)))
+    for some_rows, some_points, scores in table.scores(columns, points):
+        if average is not None:
+            average[some_points] += fraction[some_rows] @ scores
+        if individual is not None:
+            individual[some_rows, some_points] = scores
     return PartialDependence(
         features=[table.names[j] for j in which],
         grid=[axis.values for axis in axes],
         kinds=[axis.kind for axis in axes],
-        average=average,
-        individual=individual,
+        average=None if average is None else average.reshape(shape),
+        individual=None if individual is None else individual.reshape(len(rows), *shape),
     )
 
 

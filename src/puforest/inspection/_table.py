@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -14,9 +14,13 @@ from puforest._encoded import EncodedTable
 from puforest._rows import sliceable, take_rows
 from puforest._schema import FeatureSchema
 from puforest._table_columns import column_of, take_cells, take_columns, with_column
-from puforest._unwrap import unwrapped
+from puforest._unwrap import require_unwrapped, unwrapped
 
+Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+# Rows are predicted at all points in blocks of at most this many predictions.
+MAX_CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -86,28 +90,45 @@ class InspectedTable:
         else:
             schema, encoded = FeatureSchema.of_table(take_columns(self.table, np.array([j])))
             k = 0
-        # A copy, since the column of an encoded table is changed in place.
-        codes = np.array(column_of(encoded, k), dtype=np.float64)
+        codes = np.asarray(column_of(encoded, k), dtype=np.float64)
         return InspectedColumn(j, codes, schema.kind(k), schema.categories(k))
 
-    def scores_at(
-        self, columns: Sequence[InspectedColumn], codes: Sequence[float]
-    ) -> NDArray[np.float64]:
-        """Predict all rows with these values in the given columns.
+    def scores(
+        self, columns: Sequence[InspectedColumn], points: Array
+    ) -> Iterator[tuple[slice, slice, Array]]:
+        """Predict each row at each point, a row of values that the columns are set to.
 
-        It changes an encoded table, which must be a copy.
+        Yields parts of the matrix of predictions, of shape (n_rows, n_points): the rows, the points
+        and the predictions of each part.
         """
-        table = self.table
-        for column, code in zip(columns, codes, strict=True):
-            table = self._filled(table, column, code)
-        return np.asarray(self.estimator.predict_proba(table)[:, 1])
+        if isinstance(self.table, EncodedTable):
+            yield from self._native_scores(columns, points)
+            return
+        for p, codes in enumerate(points.tolist()):
+            table = self.table
+            for column, code in zip(columns, codes, strict=True):
+                table = self._filled(table, column, code)
+            yield slice(None), slice(p, p + 1), self.estimator.predict_proba(table)[:, 1:2]
+
+    def _native_scores(
+        self, columns: Sequence[InspectedColumn], points: Array
+    ) -> Iterator[tuple[slice, slice, Array]]:
+        """Predict blocks of rows at all points with one walk down the trees."""
+        found = require_unwrapped("estimator", self.estimator)
+        trees, table = found.trees, self.table
+        predictor = trees._forest.predictor(trees._leaf_values(), table.dtype)
+        varied = np.array([column.position for column in columns], dtype=np.uint32)
+        size = max(1, MAX_CELLS // len(points))
+        for first in range(0, self.n_rows, size):
+            rows = slice(first, first + size)
+            votes = predictor.mean_at(
+                table[rows].native(), varied, points.astype(table.dtype), trees._n_threads()
+            )
+            yield rows, slice(None), found.probability(votes)
 
     def _filled(self, table: Any, column: InspectedColumn, code: float) -> Any:
         j = column.position
-        if isinstance(table, EncodedTable) and not table.is_sparse:
-            table.values[:, j] = code
-            return table
-        if isinstance(table, EncodedTable) or column.kind == "number":
+        if column.kind == "number":
             return with_column(table, j, np.full(self.n_rows, code))
         # Labels and dates are copied from a row that has them, in the type of the column.
         same = np.isnan(column.codes) if np.isnan(code) else column.codes == code

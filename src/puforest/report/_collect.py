@@ -13,7 +13,8 @@ import numpy as np
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
 from puforest._encoded import EncodedTable
-from puforest.diagnostics import _MIN_ROWS, ScarTest, scar_test
+from puforest.diagnostics import ScarTest, scar_test
+from puforest.diagnostics._scar import MIN_ROWS
 from puforest.prior import PriorEstimate, estimate_prior
 from puforest.report import _model_part as of_model
 from puforest.report import _quality as of_quality
@@ -66,7 +67,7 @@ def find_prior(
     if estimate is not None:
         return Prior(subject.prior, estimate, "fit")
     # Methods need more than a few rows, and propensities are more informative than any of them.
-    if rows is None or rows.propensity is not None or _smaller_group(rows) < _MIN_ROWS:
+    if rows is None or rows.propensity is not None or _smaller_group(rows) < MIN_ROWS:
         return Prior(subject.prior, None, "given")
     estimate = estimate_prior(
         rows.X,
@@ -180,7 +181,7 @@ def _scar(
     """Test whether positives are labeled at random, if applicable."""
     all_labeled = prior - rows.sample.least_prior < 1e-6
     weighted = rows.weight is not None or rows.propensity is not None
-    if n_simulations == 0 or weighted or all_labeled or _smaller_group(rows) < _MIN_ROWS:
+    if n_simulations == 0 or weighted or all_labeled or _smaller_group(rows) < MIN_ROWS:
         return None
     found = scar_test(
         rows.X,

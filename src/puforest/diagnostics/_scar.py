@@ -31,10 +31,10 @@ __all__ = ["ScarTest", "scar_test"]
 
 _Array = NDArray[np.float64]
 
-_MIN_ROWS = 20  # in a region, and of each group
-_MIN_TREES = 40  # with which one row in a hundred million is in all bootstrap samples
-_MIN_SAMPLES_LEAF = 5
-_SIGNIFICANCE_LEVEL = 0.05
+MIN_ROWS = 20  # in a region, and of each group
+MIN_TREES = 40  # with which one row in a hundred million is in all bootstrap samples
+MIN_SAMPLES_LEAF = 5
+SIGNIFICANCE_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class ScarTest:
     @property
     def significant(self) -> bool:
         """True if the p-value is at most 0.05."""
-        return self.p_value <= _SIGNIFICANCE_LEVEL
+        return self.p_value <= SIGNIFICANCE_LEVEL
 
     @property
     def explanation(self) -> str:
@@ -88,7 +88,7 @@ class ScarTest:
             f"{self.region_frequency:.0%} of the rows are labeled; at most "
             f"{self.allowed_frequency:.0%} are expected (p = {self.p_value:.3g})."
         )
-        enough = round(1 / _SIGNIFICANCE_LEVEL) - 1
+        enough = round(1 / SIGNIFICANCE_LEVEL) - 1
         if len(self.simulated) < enough and (self.simulated < self.statistic).all():
             return (
                 f"{len(self.simulated)} simulations are too few to decide. {found} No simulation "
@@ -185,7 +185,7 @@ def scar_test(
     check_consistent_length(table.values, sample.labeled)
     pi = sample.class_prior(prior)
     simulations = check.integer("n_simulations", n_simulations, 1)
-    trees = check.integer("n_estimators", n_estimators, _MIN_TREES)
+    trees = check.integer("n_estimators", n_estimators, MIN_TREES)
     rng = check.random_state(random_state)
 
     # The prior of the unlabeled rows does not change when only some of them are used.
@@ -194,10 +194,10 @@ def scar_test(
     rows = _drawn_rows(sample.labeled, most, rng)
     table, labeled = table[rows], sample.labeled[rows]
     n_labeled = np.count_nonzero(labeled)
-    if min(n_labeled, len(rows) - n_labeled) < _MIN_ROWS:
+    if min(n_labeled, len(rows) - n_labeled) < MIN_ROWS:
         raise ValueError(
             f"y: {n_labeled} labeled and {len(rows) - n_labeled} unlabeled rows are too few for a "
-            f"test, which needs at least {_MIN_ROWS} of each: use more rows, or increase "
+            f"test, which needs at least {MIN_ROWS} of each: use more rows, or increase "
             "max_samples"
         )
     if scenario == "case-control":
@@ -217,7 +217,7 @@ def scar_test(
             scenario="single-training-set",
             bootstrap=True,
             n_estimators=trees,
-            min_samples_leaf=_MIN_SAMPLES_LEAF,
+            min_samples_leaf=MIN_SAMPLES_LEAF,
             n_jobs=n_jobs,
             random_state=rng,
         )
@@ -281,7 +281,7 @@ def _excess(score: _Array, labeled: NDArray[np.bool_], pi: float) -> tuple[float
     c = min(labeled.mean() / pi, 1 - 1 / len(labeled))
     order = np.argsort(-score, kind="stable")
     ends = np.append(np.diff(score[order]) < 0, True)
-    ends[: _MIN_ROWS - 1] = False
+    ends[: MIN_ROWS - 1] = False
     size = 1 + np.flatnonzero(ends)
     z = (np.cumsum(labeled[order])[size - 1] - c * size) / np.sqrt(c * (1 - c) * size)
     best = int(z.argmax())
