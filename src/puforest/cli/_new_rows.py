@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from puforest._rows import take_rows
 from puforest.cli._console import Console
 from puforest.cli._model_rows import ModelRows, joined
-from puforest.cli._options import plural
+from puforest.cli._options import percent, plural
 from puforest.cli._prior_text import estimate_json, estimate_text
 from puforest.diagnostics import adapt_prior, drift_report
 
@@ -81,7 +81,24 @@ def sampled(console: Console, rows: ModelRows) -> Any:
 def show_drift(console: Console, model: Any, X: Any) -> dict[str, Any]:
     """Compare rows with the training population, and print the differences."""
     found = drift_report(model, X)
-    (console.warning if found.significant else console.info)(found.explanation)
+    compared = (
+        f"{percent(found.positive_fraction)} of them are predicted positive, compared with "
+        f"{percent(found.training_fraction)} of the training population, and the distributions of "
+        f"the scores differ by up to {found.ks_statistic:.3f}"
+    )
+    if found.significant:
+        console.warning(
+            f"these rows differ from the training data by more than chance (p = "
+            f"{found.p_value:.2g}): {compared}. If only the class prior has changed, use "
+            "--adapt-prior, or --prior if you know it. Otherwise, fit the model to newer data"
+        )
+    else:
+        console.info(
+            f"These rows do not differ from the training data by more than chance (p = "
+            f"{found.p_value:.2g}): {compared}"
+        )
+    for change in found.columns:
+        console.info(str(change))
     return {
         "significant": found.significant,
         "p_value": found.p_value,

@@ -235,8 +235,6 @@ def compare_rows(
 ) -> tuple[Any, dict[str, Any]]:
     """Compare the rows with the training data, and adapt the model to their class prior."""
     result: dict[str, Any] = {"drift": None, "adapted_prior": None}
-    if prior is not None:
-        forest = forest.with_shifted_prior(prior)
     if adapt_prior or check_drift:
         from puforest.cli._new_rows import adapted, sampled, show_drift
 
@@ -245,6 +243,8 @@ def compare_rows(
             result["drift"] = show_drift(console, forest, X)
         if adapt_prior:
             forest, result["adapted_prior"] = adapted(console, forest, X)
+    if prior is not None:
+        forest = forest.with_shifted_prior(prior)
     return forest, result
 
 
