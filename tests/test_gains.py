@@ -98,7 +98,7 @@ def test_intervals_are_unions_over_the_prior():
     bound = gains_curve(labeled, score, prior=bounded())
     assert (bound.low == 0).all()
     assert_allclose(bound.high, united.high)
-    assert "depends on the prior, which is only bounded: at most 0.5" in bound.describe(100)
+    assert "depends on the prior, which is only bounded: at most 0.50" in bound.describe(100)
     assert "about" not in bound.describe(100)
     with pytest.raises(TypeError, match="prior_interval is that of the estimate"):
         gains_curve(labeled, score, prior=bounded(), prior_interval=(0.3, 0.5))

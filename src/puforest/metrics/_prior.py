@@ -63,8 +63,9 @@ class MetricPrior:
 
 def at_most(bound: float) -> str:
     """Write an upper limit of the prior, rounded up."""
-    scale = 10 ** decimals(0, bound)
-    return f"at most {math.ceil(round(bound * scale, 6)) / scale:g}"
+    digits = decimals(0, bound)
+    scale = 10**digits
+    return f"at most {math.ceil(round(bound * scale, 6)) / scale:.{digits}f}"
 
 
 def depends_text(bound: float) -> str:

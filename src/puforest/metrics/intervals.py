@@ -29,6 +29,9 @@ METHODS = ("delta", "bootstrap")
 # Priors in an interval that are tried for metrics that are not monotone in the prior.
 N_STEPS = 11
 
+# Stands for a prior of 0, at which some formulas divide by 0.
+NEARLY_ZERO = 1e-6
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -100,6 +103,18 @@ class IntervalSettings:
     random_state: Any
     prior_bound: float | None = None
 
+    @classmethod
+    def for_prior(
+        cls,
+        prior: MetricPrior,
+        confidence: float = CONFIDENCE,
+        method: str = "delta",
+        n_resamples: int = 999,
+        random_state: Any = None,
+    ) -> IntervalSettings:
+        """Settings for unions over the interval of a prior."""
+        return cls(confidence, method, prior.interval, n_resamples, random_state, prior.bound)
+
     def __post_init__(self) -> None:
         check.one_of("method", self.method, METHODS)
         check.integer("n_resamples", self.n_resamples, 2)
@@ -116,9 +131,9 @@ class IntervalSettings:
                 f"(0.2, 0.4), got {self.prior_interval!r}"
             )
         low, high = ends.tolist()
-        high = data.sample.class_prior(high)
-        # 0 is the lower end of an upper bound: no prior, but the limit of all metrics is known.
-        low = low if low == 0 == data.sample.least_prior else data.sample.class_prior(low)
+        if low == 0:  # the lower end of an upper bound in case-control data
+            low = NEARLY_ZERO
+        low, high = (data.sample.class_prior(end) for end in (low, high))
         if not low <= data.prior <= high:
             raise ValueError(
                 f"prior_interval must contain prior={data.prior:g}, got {self.prior_interval!r}"
@@ -274,9 +289,7 @@ def pu_interval(
     assumed = MetricPrior(np.nan)
     if known.needs_prior:
         assumed = MetricPrior.read(sample, prior, prior_interval)
-    settings = IntervalSettings(
-        confidence, method, assumed.interval, n_resamples, random_state, assumed.bound
-    )
+    settings = IntervalSettings.for_prior(assumed, confidence, method, n_resamples, random_state)
     data = EvaluationSet(sample, read_values(known.reads, y_true, y_pred), assumed.value)
     found, interval = estimate_interval(known, data, settings, **options)
     if found.warning is not None:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from puforest._confidence import CONFIDENCE
-from puforest._sample import pu_sample
+from puforest._sample import PUSample, pu_sample
 from puforest._warnings import warn
 from puforest.metrics._docs import documented
-from puforest.metrics._metric import EvaluationSet, PriorMismatchWarning, read_values
+from puforest.metrics._metric import Array, EvaluationSet, PriorMismatchWarning, read_values
 from puforest.metrics._prior import MetricPrior, at_most
 from puforest.metrics._registry import METRICS
 from puforest.metrics.intervals import Interval, IntervalSettings, estimate_interval
@@ -70,10 +70,9 @@ class ClassificationReport:
         """Explanation of metrics that are ranges; empty if there are none."""
         if self.prior_bound is None:
             return ""
-        labels = [METRICS[name].label for name, found in self.metrics.items() if found.is_range]
         note = (
             f"The prior is only bounded: it is {self.prior_text}. Metrics that depend on it are "
-            f"ranges over all possible priors: {', '.join(labels)}."
+            "ranges over all possible priors."
         )
         return f"{note} {self.prior_reason}".rstrip()
 
@@ -163,34 +162,46 @@ def pu_classification_report(
         y_true, scenario=scenario, sample_weight=sample_weight, propensity=propensity
     )
     assumed = MetricPrior.read(sample, prior, prior_interval)
-    settings = IntervalSettings(
-        confidence, method, assumed.interval, n_resamples, random_state, assumed.bound
-    )
-    known = assumed.value
+    settings = IntervalSettings.for_prior(assumed, confidence, method, n_resamples, random_state)
     values = {"prediction": read_values("prediction", y_true, y_pred)}
     if y_score is not None:
         values["score"] = read_values("score", y_true, y_score)
         if ((values["score"] >= 0) & (values["score"] <= 1)).all():
             values["probability"] = values["score"]
+    report, mismatch = report_of_sample(sample, values, assumed, settings)
+    if mismatch:
+        warn(PriorMismatchWarning("\n".join(report.notes)))
+    return report
+
+
+def report_of_sample(
+    sample: PUSample,
+    values: Mapping[str, Array],
+    prior: MetricPrior,
+    settings: IntervalSettings,
+) -> tuple[ClassificationReport, bool]:
+    """Compute the metrics for which there are values; also return whether any was out of range.
+
+    `values` are those of the rows by what metrics read: "prediction", "score", "probability".
+    """
     metrics, notes = {}, []
     mismatch = False
     for metric in METRICS.values():
         if metric.reads in values:
-            data = EvaluationSet(sample, values[metric.reads], known)
+            data = EvaluationSet(sample, values[metric.reads], prior.value)
             found, metrics[metric.name] = estimate_interval(metric, data, settings)
             if found.warning is not None:
                 notes.append(str(found.warning))
                 mismatch |= isinstance(found.warning, PriorMismatchWarning)
-    if mismatch:
-        warn(PriorMismatchWarning("\n".join(notes)))
-    return ClassificationReport(
+    report = ClassificationReport(
         metrics,
-        triviality(EvaluationSet(sample, values["prediction"], known)),
+        triviality(EvaluationSet(sample, values["prediction"], prior.value)),
         tuple(notes),
-        known,
-        scenario,
+        prior.value,
+        sample.scenario,
         int(sample.labeled.sum()),
         int((~sample.labeled).sum()),
-        assumed.bound,
-        assumed.reason,
+        prior.bound,
+        prior.reason,
     )
+    return report, mismatch

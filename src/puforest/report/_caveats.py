@@ -1,4 +1,4 @@
-"""Caveats of a report, the most serious first."""
+"""Caveats of a report, ranked by the damage they can do."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from puforest._prior_estimate import contradiction
+from puforest._rounding import range_text
+from puforest.checking import CheckedEstimates
 from puforest.diagnostics import ScarTest
 from puforest.metrics import ClassificationReport, PriorMismatchWarning
+from puforest.metrics._prior import at_most
 from puforest.prior import PriorEstimate
-from puforest.report._prior import contains
 
 FEW_LABELED = 50
 MANY_FLIPPED = 0.1
@@ -35,43 +38,90 @@ def caveats(
     scored_by: str | None,
     sensitivity: dict[str, Any] | None,
     scar: ScarTest | None,
+    from_checks: CheckedEstimates | None,
 ) -> list[dict[str, str]]:
-    """List caveats with their level, the serious ones first."""
+    """List caveats with their level, the serious ones first.
+
+    Within a level, they are in the order of the errors they stand for: a prior that the data does
+    not identify or contradicts makes nearly every number wrong, a trivial classifier makes them
+    meaningless, and few rows only make them imprecise.
+    """
     found = [
-        *_of_quality(quality, mismatch),
-        *_of_prior(prior, estimate),
+        *_of_unknown_prior(estimate, source),
+        *_of_contradictions(prior, estimate, mismatch, from_checks),
         *_of_labels(scar),
-        *_of_sensitivity(sensitivity, estimate),
-        (NOTE, NO_NEGATIVE),
+        *_of_quality(quality),
+        *_of_sensitivity(sensitivity, estimate, source),
+        *([(NOTE, NO_NEGATIVE)] if from_checks is None else []),
         *_of_source(source, estimate),
+        *_of_precision(quality, mismatch),
         *_of_folds(scored_by),
     ]
     found.sort(key=lambda caveat: caveat[0] != SERIOUS)
     return [{"level": level, "text": text} for level, text in found]
 
 
-def _of_quality(
-    quality: ClassificationReport | None, mismatch: PriorMismatchWarning | None
+def _of_unknown_prior(estimate: PriorEstimate | None, source: str) -> Iterator[tuple[str, str]]:
+    if estimate is not None and estimate.is_bound and source != "check":
+        yield (
+            SERIOUS,
+            f"The data does not identify the prior: it is {at_most(estimate.upper)}, but may be "
+            f"much smaller. {estimate.reason} Precision, F1, accuracy and AUC are therefore "
+            "ranges. Give the prior if you know it, or check some random rows by hand.",
+        )
+
+
+def _of_contradictions(
+    prior: float,
+    estimate: PriorEstimate | None,
+    mismatch: PriorMismatchWarning | None,
+    from_checks: CheckedEstimates | None,
 ) -> Iterator[tuple[str, str]]:
+    """Yield one caveat about a prior that the data contradicts, by the strongest evidence.
+
+    A prior below an estimate from labels is no contradiction: negatives that look like positives
+    raise the estimate.
+    """
+    by_checks = None if from_checks is None else from_checks.prior
+    for known in (by_checks, estimate):
+        text = None if known is None else contradiction(prior, known)
+        if text is not None and known is not None:
+            clear = known is by_checks or prior > known.upper
+            head = "The prior contradicts the data" if clear else "The prior may be too small"
+            yield SERIOUS if clear else NOTE, f"{head}: {text}."
+            return
+    if mismatch is not None:
+        yield SERIOUS, f"The prior contradicts the data. {mismatch}"
+
+
+def _of_labels(scar: ScarTest | None) -> Iterator[tuple[str, str]]:
+    if scar is not None and scar.significant:
+        yield SERIOUS, scar.explanation
+
+
+def _of_quality(quality: ClassificationReport | None) -> Iterator[tuple[str, str]]:
     if quality is None:
         return
     if quality.trivial:
         yield SERIOUS, f"The classifier is trivial: {quality.trivial.message}"
-    if mismatch is not None:
-        yield SERIOUS, f"The prior contradicts the data. {mismatch}"
     if quality.n_labeled < FEW_LABELED:
         yield (
             SERIOUS,
             f"There are only {quality.n_labeled} labeled rows, so all estimates have wide "
             "intervals.",
         )
+
+
+def _of_precision(
+    quality: ClassificationReport | None, mismatch: PriorMismatchWarning | None
+) -> Iterator[tuple[str, str]]:
+    """Yield caveats about the precision of the estimates."""
+    if quality is None:
+        return
     for key, name in (("pu_precision", "Precision"), ("pu_recall", "Recall")):
         found = quality.metrics[key]
-        if found.high - found.low > WIDE:
-            yield (
-                NOTE,
-                f"{name} is uncertain: its interval is {found.low:.2f} to {found.high:.2f}.",
-            )
+        if found.high - found.low > WIDE and not found.is_range:
+            yield NOTE, f"{name} is uncertain: its interval is {found.range_text}."
     if quality.notes and mismatch is None:
         yield (
             NOTE,
@@ -80,26 +130,10 @@ def _of_quality(
         )
 
 
-def _of_prior(prior: float, estimate: PriorEstimate | None) -> Iterator[tuple[str, str]]:
-    if estimate is not None and not contains(estimate, prior):
-        low, high = estimate.interval
-        yield (
-            SERIOUS,
-            f"The model uses a prior of {prior:.3f}, but the estimate from the data is "
-            f"{estimate.value:.3f} ({100 * estimate.confidence:g}% interval {low:.3f} to "
-            f"{high:.3f}). Precision and F1 scale with the prior.",
-        )
-
-
-def _of_labels(scar: ScarTest | None) -> Iterator[tuple[str, str]]:
-    if scar is not None and scar.significant:
-        yield SERIOUS, scar.explanation
-
-
 def _of_sensitivity(
-    sensitivity: dict[str, Any] | None, estimate: PriorEstimate | None
+    sensitivity: dict[str, Any] | None, estimate: PriorEstimate | None, source: str
 ) -> Iterator[tuple[str, str]]:
-    if sensitivity is None or estimate is None:
+    if sensitivity is None or estimate is None or source == "check":
         return
     low, high = estimate.interval
     priors = np.asarray(sensitivity["priors"])
@@ -109,7 +143,7 @@ def _of_sensitivity(
         yield (
             NOTE,
             f"Up to {flipped:.0%} of the predictions would change under another prior between "
-            f"{low:.3f} and {high:.3f}.",
+            f"{range_text(low, high).replace(' to ', ' and ')}.",
         )
 
 
@@ -122,8 +156,8 @@ def _of_source(source: str, estimate: PriorEstimate | None) -> Iterator[tuple[st
     if source == "check":
         yield (
             NOTE,
-            "The prior was given and is taken as exact in all intervals. The estimate next to it, "
-            "from the rows of this report, is a check only.",
+            "The prior was given and is taken as exact in all intervals. What the rows of this "
+            "report say about it is a check only.",
         )
 
 

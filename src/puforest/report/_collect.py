@@ -13,12 +13,16 @@ import numpy as np
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
 from puforest._encoded import EncodedTable
+from puforest._unwrap import known_prior_estimate
 from puforest.diagnostics import ScarTest, scar_test
 from puforest.diagnostics._scar import MIN_ROWS
+from puforest.metrics._prior import MetricPrior
 from puforest.prior import PriorEstimate, estimate_prior
 from puforest.report import _model_part as of_model
 from puforest.report import _quality as of_quality
+from puforest.report._baseline import baseline_part
 from puforest.report._caveats import caveats
+from puforest.report._checked import check_estimates, checked_part
 from puforest.report._columns import column_part, missing_features
 from puforest.report._prior import prior_part, sensitivity_part
 from puforest.report._rows import HeldOutScores, LabeledRows
@@ -47,11 +51,11 @@ class Prior:
     estimate: PriorEstimate | None
     source: str
 
-    def interval_for(self, rows: LabeledRows) -> tuple[float, float] | None:
-        """Interval of the prior for the metrics; a given prior is taken as exact."""
+    def for_metrics(self, rows: LabeledRows) -> MetricPrior:
+        """The prior of the metrics, with its interval; one given as a number is exact."""
         if self.estimate is None or self.source == "check":
-            return None
-        return rows.sample.prior_interval(self.estimate.interval, self.value)
+            return MetricPrior(self.value)
+        return MetricPrior.of_estimate(rows.sample, self.estimate, self.value)
 
 
 def find_prior(
@@ -63,9 +67,10 @@ def find_prior(
 ) -> Prior:
     if given is not None:
         return Prior(subject.prior, given, "given")
-    estimate = subject.forest._record.prior_estimate
+    estimate = known_prior_estimate(subject.model)
     if estimate is not None:
-        return Prior(subject.prior, estimate, "fit")
+        parameter = subject.forest._record.parameters["prior"]
+        return Prior(subject.prior, estimate, "fit" if parameter is None else "given")
     # Methods need more than a few rows, and propensities are more informative than any of them.
     if rows is None or rows.propensity is not None or _smaller_group(rows) < MIN_ROWS:
         return Prior(subject.prior, None, "given")
@@ -88,6 +93,7 @@ def collect(
     held_out: HeldOutScores | None,
     prior: Prior,
     *,
+    source: dict[str, Any] | None,
     unknown: dict[int, int],
     n_simulations: int,
     n_jobs: int | None,
@@ -104,6 +110,7 @@ def collect(
         "trees": tree_part(subject.forest, names, missing),
         "parameters": of_model.parameter_part(subject),
         "versions": of_model.version_part(),
+        "source": source,
     }
     if subject.forest._record.comparison is not None:
         data["candidates"] = of_model.candidate_part(subject.forest._record.comparison)
@@ -112,21 +119,20 @@ def collect(
         data["dependence"] = of_model.dependence_part(subject, X, names, weight, rng)
     quality = scar = mismatch = None
     if rows is not None and held_out is not None:
-        interval = prior.interval_for(rows)
-        with _warnings_as_notes():  # the report contains them
-            quality = of_quality.classification(
-                rows, held_out.scores, subject.threshold, prior.value, interval
-            )
+        assumed = prior.for_metrics(rows)
+        quality = of_quality.classification(rows, held_out.scores, subject.threshold, assumed)
         data["rows"] = _row_part(subject, rows, held_out)
         data["quality"] = of_quality.metric_table(quality)
         data["quality_notes"] = quality.notes
-        shared = (rows, held_out.scores, prior.value)
-        mismatch = of_quality.clear_mismatch(*shared)
-        data["thresholds"] = of_quality.threshold_table(
-            rows, held_out.scores, subject.threshold, prior.value, interval
-        )
-        data["histogram"] = of_quality.score_histogram(*shared)
-        data["reliability"] = of_quality.reliability(*shared, interval)
+        data["range_note"] = quality.range_note
+        scored = (rows, held_out.scores)
+        mismatch = of_quality.clear_mismatch(*scored, prior.value)
+        data["thresholds"] = of_quality.threshold_table(*scored, subject.threshold, assumed)
+        data["histogram"] = of_quality.score_histogram(*scored, prior.value)
+        data["reliability"] = of_quality.reliability(*scored, assumed)
+        data["gains"] = of_quality.gains(*scored, assumed)
+        if _smaller_group(rows) >= _MIN_ROWS:
+            data["baseline"] = baseline_part(rows, quality, assumed, n_jobs, rng)
         if not subject.calibrated:  # a calibration map is for one prior
             with _warnings_as_notes() as notes:
                 data["sensitivity"] = sensitivity_part(
@@ -136,6 +142,12 @@ def collect(
         with _warnings_as_notes() as notes:
             scar = _scar(rows, names, prior.value, n_simulations, n_jobs, rng)
         data["scar"] = _scar_part(scar, notes, rows)
+    with _warnings_as_notes() as notes:
+        scores = None if held_out is None else held_out.scores
+        from_checks = check_estimates(rows, scores, subject.threshold)
+    data["checked"] = checked_part(
+        subject.forest._record, rows, from_checks, quality, data["prior"], notes
+    )
     data["caveats"] = caveats(
         prior=prior.value,
         estimate=prior.estimate,
@@ -145,6 +157,7 @@ def collect(
         scored_by=None if held_out is None else held_out.source,
         sensitivity=data.get("sensitivity"),
         scar=scar,
+        from_checks=from_checks,
     )
     return data
 

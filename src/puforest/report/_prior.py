@@ -23,17 +23,12 @@ Array = NDArray[np.float64]
 # Distance of the priors evaluated from that of the fit, in logits: odds from 1/4 to 4 times.
 REACH = np.log(4)
 N_PRIORS = 21
+LEAST_PRIOR = 0.01  # shown of the interval of an upper bound, which may begin at 0
 
 MAX_ROWS = 20_000  # labeled and unlabeled each, in the sensitivity analysis
 MAX_POINTS = 300  # of a curve; charts have no more pixels to show them
 
 COLORS = {"labeled": "labeled", "unlabeled": "unlabeled", "positives": "quiet"}
-
-
-def contains(estimate: PriorEstimate, prior: float) -> bool:
-    """Check whether a prior is within the interval of an estimate."""
-    low, high = estimate.interval
-    return low <= prior <= high
 
 
 def prior_part(prior: float, estimate: PriorEstimate | None, source: str) -> dict[str, Any]:
@@ -44,6 +39,10 @@ def prior_part(prior: float, estimate: PriorEstimate | None, source: str) -> dic
             "value": estimate.value,
             "low": estimate.interval[0],
             "high": estimate.interval[1],
+            "upper": estimate.upper,
+            "is_bound": estimate.is_bound,
+            "reason": estimate.reason,
+            "scenario": estimate.scenario,
             "confidence": estimate.confidence,
             "method": estimate.method,
             "unlabeled_prior": estimate.unlabeled_prior,
@@ -100,7 +99,7 @@ def sensitivity_part(
     priors = _priors(held_out, rows, prior, estimate)
     found = []
     for model, test in held_out.parts:
-        kept, weights = _subsample(rows, test, MAX_ROWS // len(held_out.parts), rng)
+        kept, weights = rows.subsample(test, MAX_ROWS // len(held_out.parts), rng)
         found.append(_sensitivity(held_out, model, rows.y[kept], kept, priors, weights))
 
     def mean(name: str) -> Array:
@@ -127,29 +126,14 @@ def _sensitivity(
     return sensitivity_of(model, lambda m: m.oob_decision_function_[kept], priors, sample)
 
 
-def _subsample(
-    rows: LabeledRows, test: NDArray[np.intp], most: int, rng: np.random.RandomState
-) -> tuple[NDArray[np.intp], dict[str, Any]]:
-    """Draw labeled and unlabeled rows, with weights that make them represent all."""
-    labeled = rows.sample.labeled[test]
-    groups = [test[labeled], test[~labeled]]
-    if max(len(group) for group in groups) <= most:
-        return test, rows.metadata(test)
-    kept = [rng.choice(g, most, replace=False) if len(g) > most else g for g in groups]
-    factors = [len(g) / len(k) for g, k in zip(groups, kept, strict=True)]
-    chosen = np.concatenate(kept)
-    weights = rows.metadata(chosen)
-    factor = np.repeat(factors, [len(k) for k in kept])
-    return chosen, weights | {"sample_weight": factor * weights.get("sample_weight", 1.0)}
-
-
 def _priors(
     held_out: HeldOutScores, rows: LabeledRows, prior: float, estimate: PriorEstimate | None
 ) -> Array:
     """Choose priors around that of the fit and over its interval that all models allow."""
     low, high = expit(logit(prior) - REACH), expit(logit(prior) + REACH)
     if estimate is not None:
-        low, high = min(low, estimate.interval[0]), max(high, estimate.interval[1])
+        low = min(low, max(estimate.interval[0], LEAST_PRIOR))
+        high = max(high, estimate.interval[1])
     least = max(
         max(
             fitted_trees(model)._record.masses.labeled_u,

@@ -9,40 +9,33 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
-from puforest._confidence import CONFIDENCE
-from puforest.metrics import ClassificationReport, _reliability, pu_classification_report
+from puforest.metrics import ClassificationReport, _reliability
 from puforest.metrics._metric import EvaluationSet, Metric, PriorMismatchWarning
+from puforest.metrics._prior import MetricPrior
 from puforest.metrics._registry import METRICS
 from puforest.metrics.calibration import CALIBRATION_ERROR
 from puforest.metrics.classification import F1, FALSE_POSITIVE_RATE, LEE_LIU, PRECISION, RECALL
+from puforest.metrics.gains import gains_of_sample
 from puforest.metrics.intervals import IntervalSettings, estimate_interval
 from puforest.metrics.ranking import thresholds
+from puforest.metrics.report import report_of_sample
 from puforest.report._rows import LabeledRows
 
 Array = NDArray[np.float64]
 
 N_BINS = 40
 N_STEPS = 100
+N_GAINS = 100
 FINE_ROWS = 50_000  # data with more rows gets half as many thresholds, to save time
 
 
 def classification(
-    rows: LabeledRows,
-    scores: Array,
-    threshold: float,
-    prior: float,
-    interval: tuple[float, float] | None,
+    rows: LabeledRows, scores: Array, threshold: float, prior: MetricPrior
 ) -> ClassificationReport:
-    """Compute all metrics at the threshold of the model."""
-    return pu_classification_report(
-        rows.y,
-        (scores > threshold).astype(np.intp),
-        scores,
-        prior=prior,
-        prior_interval=interval,
-        scenario=rows.sample.scenario,
-        **rows.metadata(),
-    )
+    """Compute all metrics at the threshold of the model; warnings are in the notes."""
+    predicted = (scores > threshold).astype(float)
+    values = {"prediction": predicted, "score": scores, "probability": scores}
+    return report_of_sample(rows.sample, values, prior, IntervalSettings.for_prior(prior))[0]
 
 
 def clear_mismatch(rows: LabeledRows, scores: Array, prior: float) -> PriorMismatchWarning | None:
@@ -61,29 +54,22 @@ def metric_table(report: ClassificationReport) -> list[dict[str, Any]]:
             "value": found.value,
             "low": found.low,
             "high": found.high,
+            "is_range": found.is_range,
         }
         for name, found in report.metrics.items()
         if name != LEE_LIU.name
     ]
 
 
-def _settings(interval: tuple[float, float] | None) -> IntervalSettings:
-    return IntervalSettings(CONFIDENCE, "delta", interval, 2, None)
-
-
 def threshold_table(
-    rows: LabeledRows,
-    scores: Array,
-    threshold: float,
-    prior: float,
-    interval: tuple[float, float] | None,
+    rows: LabeledRows, scores: Array, threshold: float, assumed: MetricPrior
 ) -> dict[str, Any]:
     """Compute metrics on a grid of thresholds, with that of the model among them.
 
     Errors are fractions of the population: false alarms are (1 - π) times the false positive rate,
     missed positives π times one minus the recall.
     """
-    settings = _settings(interval)
+    settings, prior = IntervalSettings.for_prior(assumed), assumed.value
     grid = np.unique(np.append(_grid(rows, scores), threshold))
     table: dict[str, list[Any]] = {"threshold": grid.tolist()}
 
@@ -140,12 +126,33 @@ def score_histogram(rows: LabeledRows, scores: Array, prior: float) -> dict[str,
     }
 
 
-def reliability(
-    rows: LabeledRows, scores: Array, prior: float, interval: tuple[float, float] | None
-) -> dict[str, Any]:
+def reliability(rows: LabeledRows, scores: Array, prior: MetricPrior) -> dict[str, Any]:
     """Compute the fraction of positives in bins of scores."""
-    data = EvaluationSet(rows.sample, scores, prior)
-    settings = _settings(interval)
+    data = EvaluationSet(rows.sample, scores, prior.value)
+    settings = IntervalSettings.for_prior(prior)
     found = _reliability.reliability(data, settings)
     error = estimate_interval(CALIBRATION_ERROR, data, settings)[1]
-    return asdict(found) | {"error": error.value}
+    return asdict(found) | {
+        "error": error.value,
+        "error_low": error.low,
+        "error_high": error.high,
+        "is_range": error.is_range,
+    }
+
+
+def gains(rows: LabeledRows, scores: Array, prior: MetricPrior) -> dict[str, Any]:
+    """Compute the number of positives among the top unlabeled rows, at few enough points.
+
+    Weights are scaled so that their mean over the unlabeled rows is 1.
+    """
+    unlabeled = ~rows.sample.labeled
+    weight = np.ones(len(scores)) if rows.weight is None else rows.weight
+    curve = gains_of_sample(rows.sample, scores, weight / weight[unlabeled].mean(), prior)
+    # Even steps show the whole curve, and geometric ones its beginning, which matters most.
+    last = len(curve) - 1
+    steps = np.append(np.linspace(0, last, N_GAINS), np.geomspace(1, last + 1, N_GAINS) - 1)
+    kept = np.unique(steps.round().astype(int))
+    parts = {
+        name: getattr(curve, name)[kept] for name in ("n", "expected", "low", "high", "random")
+    }
+    return parts | {"is_range": curve.prior_bound is not None, "confidence": curve.confidence}

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
+from puforest._checks import read_checks, verdicts
 from puforest._cross_fitting import Indices, cross_fitted_scores
 from puforest._encoded import EncodedTable
 from puforest._rows import take_rows
@@ -37,6 +38,8 @@ class LabeledRows:
         Their labels and weights.
     weight, propensity : ndarray or None
         Sample weights and propensities, as given.
+    checked, check_probability : ndarray or None
+        Verdicts on rows that were checked, and the probability of checking each row.
     """
 
     X: EncodedTable
@@ -44,16 +47,46 @@ class LabeledRows:
     sample: PUSample
     weight: Array | None
     propensity: Array | None
+    checked: Array | None = None
+    check_probability: Array | None = None
 
     @property
     def y(self) -> NDArray[np.intp]:
         return self.sample.labeled.astype(np.intp)
 
+    def training_sample(self, prior: float) -> PUSample:
+        """Sample with the weights that rows have in a fit, which uses checked rows."""
+        return pu_sample(self.y, scenario=self.sample.scenario, **self.fit_metadata()).at(prior)
+
     def metadata(self, rows: Indices | None = None) -> dict[str, Any]:
         """Sample weights and propensities of some rows, or all, as keyword arguments."""
-        values = {"sample_weight": self.weight, "propensity": self.propensity}
-        kept = slice(None) if rows is None else rows
-        return {name: value[kept] for name, value in values.items() if value is not None}
+        return _at(rows, sample_weight=self.weight, propensity=self.propensity)
+
+    def fit_metadata(self, rows: Indices | None = None) -> dict[str, Any]:
+        """Arguments of ``fit`` for some rows, or all: metadata, verdicts and their probability."""
+        verdicts = _at(rows, checked=self.checked, check_probability=self.check_probability)
+        return self.metadata(rows) | verdicts
+
+    def subsample(
+        self, rows: Indices, most: int, rng: np.random.RandomState
+    ) -> tuple[Indices, dict[str, Any]]:
+        """Draw labeled and unlabeled rows, with metadata that makes them represent all."""
+        labeled = self.sample.labeled[rows]
+        groups = [rows[labeled], rows[~labeled]]
+        if max(len(group) for group in groups) <= most:
+            return rows, self.metadata(rows)
+        kept = [rng.choice(g, most, replace=False) if len(g) > most else g for g in groups]
+        factors = [len(g) / len(k) for g, k in zip(groups, kept, strict=True)]
+        chosen = np.concatenate(kept)
+        metadata = self.metadata(chosen)
+        factor = np.repeat(factors, [len(k) for k in kept])
+        return chosen, metadata | {"sample_weight": factor * metadata.get("sample_weight", 1.0)}
+
+
+def _at(rows: Indices | None, **values: Array | None) -> dict[str, Any]:
+    """Values of some rows, or all, of those that are given."""
+    kept = slice(None) if rows is None else rows
+    return {name: value[kept] for name, value in values.items() if value is not None}
 
 
 def labeled_rows(
@@ -64,18 +97,35 @@ def labeled_rows(
     scenario: str,
     sample_weight: ArrayLike | None,
     propensity: ArrayLike | None,
+    checked: Any = None,
+    check_probability: Any = None,
 ) -> LabeledRows:
     sample = pu_sample(y, scenario=scenario, sample_weight=sample_weight, propensity=propensity)
     n = len(sample)
     if n != len(X):
         raise ValueError(f"y has {n} rows, but X has {len(X)}")
+    weight = None if sample_weight is None else check.weights(sample_weight, n)
+    verdict = probability = None
+    ones = np.ones(n) if weight is None else weight
+    if read_checks(checked, check_probability, sample.labeled, ones) is not None:
+        verdict = verdicts(checked, n)
+        probability = _probability(check_probability, verdict, sample.labeled)
     return LabeledRows(
         X,
         source,
         sample,
-        None if sample_weight is None else check.weights(sample_weight, n),
+        weight,
         None if propensity is None else check.vector("propensity", propensity, n, finite=False),
+        verdict,
+        probability,
     )
+
+
+def _probability(given: Any, verdict: Array, labeled: NDArray[np.bool_]) -> Array:
+    """Return the probability of checking each row; by default, that of a random sample."""
+    if given is None:
+        given = np.mean(np.isfinite(verdict[~labeled]))
+    return np.broadcast_to(np.asarray(given, dtype=float), verdict.shape)
 
 
 @dataclass(frozen=True)
@@ -119,7 +169,7 @@ def held_out_scores(
         scores = np.asarray(subject.model.predict_proba(rows.X)[:, 1])
         parts = [(subject.model, np.arange(len(rows.X)))]
         return HeldOutScores(scores, parts, rows.X, "model")
-    out_of_bag = out_of_bag_scores(subject, rows.sample)
+    out_of_bag = out_of_bag_scores(subject, rows.training_sample(subject.prior))
     if out_of_bag is not None:
         parts = [(subject.model, np.arange(len(rows.X)))]
         return HeldOutScores(out_of_bag, parts, rows.X, "out-of-bag")
@@ -129,7 +179,7 @@ def held_out_scores(
 
     def fit(train: Indices) -> Any:
         model = subject.unfitted(n_jobs, rng)
-        metadata = fit_params(model, rows.metadata(train))
+        metadata = fit_params(model, rows.fit_metadata(train))
         models.append(model.fit(take_rows(rows.source, train), rows.y[train], **metadata))
         return model
 
@@ -158,7 +208,7 @@ def out_of_bag_scores(subject: Subject, sample: PUSample) -> Array | None:
         (sample.positive, curve.positive),
         (sample.population, curve.population),
     ):
-        found = np.bincount(place, weights=weight, minlength=len(curve))
+        found = np.bincount(place, weights=weight / weight.sum(), minlength=len(curve))
         if np.abs(found - expected).max() > ROUNDING:
             return None
     return forest._calibrated(scores)

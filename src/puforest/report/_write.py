@@ -19,6 +19,7 @@ from puforest.prior import PriorEstimate
 from puforest.report._collect import collect, find_prior
 from puforest.report._page import page
 from puforest.report._rows import LabeledRows, held_out_scores, labeled_rows
+from puforest.report._source import source_part
 from puforest.report._subject import Subject, subject_of
 
 
@@ -30,11 +31,14 @@ def write_report(
     *,
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
     held_out: bool = False,
     cv: int = 5,
     prior_estimate: PriorEstimate | None = None,
     n_simulations: int = 19,
     feature_names: Sequence[str] | None = None,
+    data_file: str | os.PathLike[str] | None = None,
     title: str | None = None,
     overwrite: bool = False,
     n_jobs: int | None = None,
@@ -59,6 +63,9 @@ def write_report(
         PU labels of `X`: two values, the larger for labeled rows.
     sample_weight, propensity : array-like of shape (n_samples,), optional
         Sample weights and propensities of the rows, as in ``fit``.
+    checked, check_probability : array-like of shape (n_samples,), optional
+        Verdicts on rows that were checked by hand, and the probability of checking each row, as in
+        ``fit``. If the model was fitted with them, pass them here too.
     held_out : bool, default=False
         Whether the rows are new to the model. If not, they are scored out of bag, if the model is
         a `PUForestClassifier` and these are the rows of its fit, or by cross-fitting, since
@@ -72,6 +79,9 @@ def write_report(
         Number of simulations of `puforest.diagnostics.scar_test`; 0 skips the test.
     feature_names : sequence of str, optional
         Feature names; by default those of the fit or the columns of `X`.
+    data_file : str or path-like, optional
+        File that the rows come from: the report shows its name and SHA-256. Without it, the
+        SHA-256 is that of the values and labels.
     title : str, optional
         Title of the page.
     overwrite : bool, default=False
@@ -112,7 +122,17 @@ def write_report(
     )
     unknown: dict[int, int] = {}
     table = None if X is None else subject.parts.rows(X, unknown)
-    rows = _evaluation_rows(subject, X, table, y, sample_weight, propensity)
+    rows = _evaluation_rows(
+        subject,
+        X,
+        table,
+        y,
+        sample_weight=sample_weight,
+        propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
+    )
+    source = source_part(data_file, table, rows)
     rng = check.random_state(random_state)
     scores = None
     if rows is not None:
@@ -124,6 +144,7 @@ def write_report(
         rows,
         scores,
         find_prior(subject, prior_estimate, rows, n_jobs, rng),
+        source=source,
         unknown=unknown,
         n_simulations=n_simulations,
         n_jobs=n_jobs,
@@ -145,12 +166,13 @@ def _evaluation_rows(
     X: check.MatrixLike,
     table: EncodedTable | None,
     y: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    propensity: ArrayLike | None,
+    **metadata: Any,
 ) -> LabeledRows | None:
+    """Check the labels, and the weights, propensities and verdicts in `metadata`."""
     if y is None:
-        if sample_weight is not None or propensity is not None:
-            raise ValueError("sample_weight and propensity are only used with y: pass y too")
+        given = [name for name, value in metadata.items() if value is not None]
+        if given:
+            raise ValueError(f"{' and '.join(given)} is only used with y: pass y too")
         return None
     if table is None:
         raise ValueError("y was given without X: pass both or neither")
@@ -159,14 +181,7 @@ def _evaluation_rows(
             "risk='pn' treats the data as fully labeled: omit y, and evaluate predictions with "
             "scikit-learn's metrics"
         )
-    return labeled_rows(
-        table,
-        sliceable(X),
-        y,
-        scenario=subject.scenario,
-        sample_weight=sample_weight,
-        propensity=propensity,
-    )
+    return labeled_rows(table, sliceable(X), y, scenario=subject.scenario, **metadata)
 
 
 def _require_free(file: Path, overwrite: bool) -> None:

@@ -24,8 +24,26 @@ const short = (value) => {
   if (!known(value)) return UNKNOWN;
   return Math.abs(value) < 1e-9 ? "0" : String(Number(value.toPrecision(4)));
 };
-const between = (low, high, digits = 3) =>
-  known(low) && known(high) ? `${low.toFixed(digits)} to ${high.toFixed(digits)}` : UNKNOWN;
+
+// Estimates have the digits that their interval supports: the last one is worth at most a quarter of it, or, of a count, a twentieth.
+const supported = (low, high, parts) => (high > low ? Math.ceil(-Math.log10((high - low) / parts)) : 4);
+const decimals = (low, high) => Math.min(4, Math.max(2, supported(low, high, 4)));
+const between = (low, high) => (known(low) && known(high) ? `${low.toFixed(decimals(low, high))} to ${high.toFixed(decimals(low, high))}` : UNKNOWN);
+const within = (value, low, high) => (known(value) ? value.toFixed(decimals(low ?? value, high ?? value)) : UNKNOWN);
+const countWithin = (value, low, high) => {
+  const unit = 10 ** -Math.min(0, supported(low, high, 20));
+  return count(unit * Math.round(value / unit));
+};
+const percentWithin = (value, low, high) => `${(100 * value).toFixed(decimals(low, high) - 2)}%`;
+// Rows per 1,000, or a cost: three digits before the point, two after it.
+const rough = (value) => (known(value) ? (value >= 100 ? count(value) : String(Number(value.toPrecision(2)))) : UNKNOWN);
+const countsBetween = (low, high) => `${countWithin(low, low, high)} to ${countWithin(high, low, high)}`;
+const atMost = (bound) => {
+  const digits = decimals(0, bound), scale = 10 ** digits;
+  return `at most ${(Math.ceil(Number((bound * scale).toFixed(6))) / scale).toFixed(digits)}`;
+};
+// Value of a metric, or its range if it depends on a prior that is only bounded.
+const estimated = (m) => (m.is_range ? between(m.low, m.high) : within(m.value, m.low, m.high));
 
 // Days since 1970 as a date, with the time of day if the axis spans a few days only.
 function dateText(days, span) {
@@ -81,7 +99,7 @@ function legendOf(spec) {
   return el("div", { class: "legend" }, ...items);
 }
 
-/* spec: label, x ({label, min, max, integer, date}) and y ({label, min, max}), series ({name, color, x, y, low, high, dash, dots,
+/* spec: label, x ({label, min, max, integer, date}) and y ({label, min, max, count}), series ({name, color, x, y, low, high, dash, dots,
    area, edges}), marks ({x or y, name}), shade ([from, to]), moving and pick (functions). */
 function lineChart(parent, spec) {
   const height = spec.height ?? 300;
@@ -140,6 +158,12 @@ function lineChart(parent, spec) {
     return shapes;
   }
 
+  function valueText(s, i) {
+    const y = s.y[i], low = s.low?.[i], high = s.high?.[i];
+    if (!known(low) || !known(y)) return spec.y.count ? count(y) : short(y);
+    return spec.y.count ? `${countWithin(y, low, high)} (${countsBetween(low, high)})` : `${within(y, low, high)} (${between(low, high)})`;
+  }
+
   function showTip(event) {
     if (scale === null) return;
     const at = event.clientX - box.getBoundingClientRect().left;
@@ -149,8 +173,7 @@ function lineChart(parent, spec) {
       let best = 0;
       for (let i = 1; i < s.x.length; i++) if (Math.abs(s.x[i] - value) < Math.abs(s.x[best] - value)) best = i;
       if (lines.length === 0) lines.push(el("b", { text: `${spec.x.label}: ${xText(s.x[best])}` }));
-      const range = known(s.low?.[best]) ? ` (${between(s.low[best], s.high[best])})` : "";
-      lines.push(el("div", { text: spec.y.hidden ? s.name : `${s.name}: ${short(s.y[best])}${range}` }));
+      lines.push(el("div", { text: spec.y.hidden ? s.name : `${s.name}: ${valueText(s, best)}` }));
     }
     tip.replaceChildren(...lines);
     tip.hidden = false;

@@ -1,4 +1,4 @@
-// Interactive sections: the threshold and the trees.
+// Interactive sections: the threshold, the gains and the trees.
 
 function nearest(values, x) {
   let best = 0;
@@ -6,9 +6,10 @@ function nearest(values, x) {
   return best;
 }
 
-function showChooser({ thresholds: at, rows, threshold }, body) {
+function showChooser({ thresholds: at, rows, threshold, prior, range_note: bounded }, body) {
   const own = at.threshold.indexOf(rows.threshold);
   body.append(el("p", { text: `The threshold of the model is ${thresholdText(threshold)}. It predicts ${percent(at.flagged[own])} of the population positive.` }));
+  if (bounded) body.append(caveat({ level: "note", text: `The prior is only bounded: ${atMost(prior.estimate.upper)}. Lines, errors and costs are for a prior of ${usedPrior(prior)}, which the model uses. If the prior is smaller, precision and F1 are lower, and there are more false alarms and fewer missed positives.` }));
   const last = at.threshold.length - 1;
   const slider = el("input", { type: "range", id: "threshold", min: 0, max: last, step: 1, value: own });
   const output = el("output", { id: "threshold-value", for: "threshold" });
@@ -32,7 +33,7 @@ function showChooser({ thresholds: at, rows, threshold }, body) {
   const pick = (x) => { slider.value = nearest(at.threshold, x); show(); };
   const x = { label: "threshold", min: 0, max: 1 };
   const line = (name, color, dash) => ({ name, color, dash, x: at.threshold, y: at[name.toLowerCase()], low: at[`${name.toLowerCase()}_low`], high: at[`${name.toLowerCase()}_high`] });
-  const series = [line("Precision", "labeled"), line("Recall", "unlabeled", true), { ...line("F1", "ink"), low: undefined, high: undefined }];
+  const series = [{ ...line("Precision", "labeled"), band: bounded ? "range of the precision" : null }, line("Recall", "unlabeled", true), { ...line("F1", "ink"), low: undefined, high: undefined }];
   const paintCurves = lineChart(curves, { label: "Precision, recall and F1 by threshold", x, y: { label: "estimate", min: 0, max: 1 }, series, moving, pick, height: 280 });
   let paintCost = () => {};
 
@@ -48,18 +49,21 @@ function showChooser({ thresholds: at, rows, threshold }, body) {
   }
   function show() {
     const i = index(), list = costList(), b = list ? bestOf(list) : -1;
-    const range = (name) => interval(at[`${name}_low`][i], at[`${name}_high`][i], rows.confidence);
+    const of = (label, name, none) => {
+      if (!known(at[name][i])) return card(label, UNKNOWN, none);
+      return metricCard({ name: label, value: at[name][i], low: at[`${name}_low`][i], high: at[`${name}_high`][i], is_range: Boolean(bounded) && name !== "recall" }, rows, prior);
+    };
     output.textContent = short(at.threshold[i]);
     slider.setAttribute("aria-valuetext", short(at.threshold[i]));
     results.replaceChildren(
-      card("Precision", fixed(at.precision[i]), known(at.precision[i]) ? range("precision") : "no row is flagged"),
-      card("Recall", fixed(at.recall[i]), range("recall")),
-      card("F1", fixed(at.f1[i]), range("f1")),
-      card("Flagged per 1,000", short(1000 * at.flagged[i]), `${count(at.flagged_unlabeled[i])} of the unlabeled rows`),
-      card("False alarms per 1,000", short(1000 * at.false_alarms[i]), "negatives that are flagged"),
-      card("Missed per 1,000", short(1000 * at.missed[i]), "positives that are not flagged"),
-      card("Cost per 1,000 rows", list ? short(list[i]) : UNKNOWN, list ? "expected at this threshold" : "enter two costs of 0 or more"));
-    const best = card("Best threshold", list ? short(at.threshold[b]) : UNKNOWN, list ? `cost ${short(list[b])}` : "enter two costs of 0 or more");
+      of("Precision", "precision", "no row is flagged"),
+      of("Recall", "recall"),
+      of("F1", "f1"),
+      card("Flagged per 1,000", rough(1000 * at.flagged[i]), `${count(at.flagged_unlabeled[i])} of the unlabeled rows`),
+      card("False alarms per 1,000", rough(1000 * at.false_alarms[i]), "negatives that are flagged"),
+      card("Missed per 1,000", rough(1000 * at.missed[i]), "positives that are not flagged"),
+      card("Cost per 1,000 rows", list ? rough(list[i]) : UNKNOWN, list ? "expected at this threshold" : "enter two costs of 0 or more"));
+    const best = card("Best threshold", list ? short(at.threshold[b]) : UNKNOWN, list ? `cost ${rough(list[b])}` : "enter two costs of 0 or more");
     best.id = "best";
     best.append(use);
     results.append(best);
@@ -84,6 +88,51 @@ function showChooser({ thresholds: at, rows, threshold }, body) {
   slider.addEventListener("input", show);
   for (const box of [alarm, miss]) box.addEventListener("input", redrawCost);
   redrawCost();
+}
+
+// Gains
+
+function showGains({ gains: g, prior, rows }, body) {
+  const last = g.n[g.n.length - 1], at = { n: Math.min(100, Math.round(last)) };
+  const value = (name) => {
+    const i = g.n.findIndex((n) => n >= at.n);
+    if (i <= 0) return (g[name][0] * at.n) / g.n[0];
+    const part = (at.n - g.n[i - 1]) / (g.n[i] - g.n[i - 1]);
+    return g[name][i - 1] + part * (g[name][i] - g[name][i - 1]);
+  };
+  const box = el("input", { type: "number", id: "gains-n", min: 1, max: Math.round(last), step: 1, value: at.n, inputmode: "numeric" });
+  const sentence = el("p", { class: "lead", id: "gains-found", "aria-live": "polite" });
+  const chart = el("div");
+  body.append(el("div", { class: "controls" }, el("label", {}, "Number of rows to look at", box)), sentence, chart);
+  const level = `${100 * g.confidence}%`;
+  const paint = lineChart(chart, {
+    label: "Positives found by the number of rows looked at", height: 320,
+    x: { label: "unlabeled rows looked at, by descending score", min: 0, max: last }, y: { label: "positives found", min: 0, count: true, bands: true },
+    series: [
+      { name: g.is_range ? `in order of score, for a prior of ${usedPrior(prior)}` : "in order of score", color: "labeled", x: [0, ...g.n], y: [0, ...g.expected], low: [0, ...g.low], high: [0, ...g.high], band: g.is_range ? `range for all possible priors, ${level}` : `${level} interval` },
+      { name: "in random order", color: "quiet", dash: true, x: [0, ...g.n], y: [0, ...g.random] },
+    ],
+    moving: () => at.n,
+    pick: (x) => { box.value = Math.min(Math.max(1, Math.round(x)), Math.round(last)); show(); },
+  });
+  function show() {
+    const n = Number(box.value);
+    if (!Number.isInteger(n) || n < 1 || n > Math.round(last)) {
+      sentence.textContent = `Enter a number from 1 to ${count(last)}.`;
+      return;
+    }
+    at.n = Math.min(n, last);
+    const low = value("low"), high = value("high");
+    const found = g.is_range
+      ? [el("strong", { text: countsBetween(low, high) }), ` positives. The number depends on the prior, which is only bounded: ${atMost(prior.estimate.upper)}.`]
+      : ["about ", el("strong", { text: countWithin(value("expected"), low, high) }), ` positives (${countsBetween(low, high)}); in random order, you would find ${countWithin(value("random"), low, high)}.`];
+    sentence.replaceChildren("Look at the top ", el("strong", { text: count(n) }), " unlabeled rows, and find ", ...found);
+    paint();
+  }
+  box.addEventListener("input", show);
+  show();
+  const weights = rows.weighted ? " Rows count by their weights." : "";
+  body.append(el("p", { class: "small", text: `The interval covers the number that will really be found, with a confidence of ${level}. Click in the chart to change the number of rows.${weights}` }));
 }
 
 // Trees

@@ -1,6 +1,6 @@
 // Static sections: each function takes the data and the element to fill.
 
-const METHODS = { bbe: "best bin estimation", dedpul: "DEDPUL", tice: "TIcE", "elkan-noto": "Elkan-Noto", km2: "KM2" };
+const METHODS = { bbe: "best bin estimation", dedpul: "DEDPUL", tice: "TIcE", "elkan-noto": "Elkan-Noto", km2: "KM2", checks: "checked rows" };
 
 const card = (name, value, more, words) =>
   el("div", { class: "card" },
@@ -17,12 +17,18 @@ const capitalized = (text) => text[0].toUpperCase() + text.slice(1);
 
 const notesOf = (notes) => (notes ?? []).map((text) => caveat({ level: "note", text: capitalized(text) }));
 
+// A metric with its interval, or as a range with the reason.
+const metricCard = (m, rows, prior) =>
+  card(m.name, estimated(m), m.is_range ? ["depends on the prior,", atMost(prior.estimate.upper)] : interval(m.low, m.high, rows.confidence), m.is_range);
+
+// The prior that the model uses.
+const usedPrior = ({ value, source, estimate }) => (estimate && source !== "check" ? within(value, estimate.low, estimate.high) : short(value));
+
+// What is known of the prior, in one card.
 function priorCard({ value, source, estimate }) {
-  if (source !== "check" && estimate) {
-    return card("Prior", fixed(value), interval(estimate.low, estimate.high, estimate.confidence));
-  }
-  const more = estimate ? ["given, taken as exact;", `estimate ${between(estimate.low, estimate.high)}`] : "given, taken as exact";
-  return card("Prior", fixed(value), more);
+  if (!estimate || source === "check") return card("Prior", usedPrior({ value }), "given, taken as exact");
+  if (estimate.is_bound) return card("Prior", atMost(estimate.upper), ["upper limit;", "the data does not identify it"], true);
+  return card("Prior", within(value, estimate.low, estimate.high), interval(estimate.low, estimate.high, estimate.confidence));
 }
 
 function showSummary(data, body) {
@@ -32,7 +38,7 @@ function showSummary(data, body) {
     body.append(leadOf(data));
     for (const key of ["pu_precision", "pu_recall", "pu_f1"]) {
       const metric = data.quality.find((m) => m.key === key);
-      cards.push(card(metric.name, fixed(metric.value), interval(metric.low, metric.high, rows.confidence)));
+      cards.push(metricCard(metric, rows, data.prior));
     }
     cards.push(card("Evaluated rows", count(rows.n), [`${count(rows.labeled)} labeled,`, `${count(rows.unlabeled)} unlabeled`]));
   } else {
@@ -52,14 +58,25 @@ function showSummary(data, body) {
   }
 }
 
-function leadOf({ rows, thresholds: at, prior }) {
-  const i = at.threshold.indexOf(rows.threshold);
-  const flagged = 1000 * at.flagged[i], positives = 1000 * prior.value;
-  const right = known(at.precision[i]) ? `of which about ${count(flagged * at.precision[i])} are positive` : "but their precision is unknown";
-  return el("p", { class: "lead" },
-    "Out of 1,000 rows of the population, the model flags about ", el("strong", { text: count(flagged) }), `, ${right}. About ${count(positives)} of the 1,000 are positive, of which it finds `,
-    el("strong", { text: count(positives * at.recall[i]) }), ".",
-    positives * at.recall[i] > flagged + 0.5 ? " It cannot find more than it flags: these estimates contradict each other by chance or because of a wrong prior." : "");
+function leadOf({ rows, thresholds: at, prior, range_note: bounded }) {
+  const i = at.threshold.indexOf(rows.threshold), flagged = 1000 * at.flagged[i];
+  const of = (name, end) => at[`${name}${end}`][i];
+  const lead = el("p", { class: "lead" }, "Out of 1,000 rows of the population, the model flags about ", el("strong", { text: count(flagged) }), ", ");
+  if (!known(at.precision[i])) lead.append("but their precision is unknown");
+  else {
+    const [low, high] = [flagged * of("precision", "_low"), flagged * of("precision", "_high")];
+    if (bounded) lead.append("of which ", el("strong", { text: countsBetween(low, high) }), " are positive: the data does not determine how many");
+    else lead.append(`of which about ${countWithin(flagged * at.precision[i], low, high)} are positive`);
+  }
+  if (bounded) {
+    lead.append(". It finds ", el("strong", { text: percentWithin(at.recall[i], of("recall", "_low"), of("recall", "_high")) }), " of all positives.");
+    return lead;
+  }
+  const positives = 1000 * prior.value, found = positives * at.recall[i];
+  lead.append(`. About ${count(positives)} of the 1,000 are positive, of which it finds about `,
+    el("strong", { text: countWithin(found, positives * of("recall", "_low"), positives * of("recall", "_high")) }), ".",
+    found > flagged + 0.5 ? " It cannot find more than it flags: these estimates contradict each other by chance or because of a wrong prior." : "");
+  return lead;
 }
 
 // Kinds of columns, of one and of several.
@@ -89,7 +106,9 @@ function columnTable(c, model) {
   return box;
 }
 
-function showData({ rows, model, columns }, body) {
+const shortDigest = (source) => `${source.sha256.slice(0, 12)}…`;
+
+function showData({ rows, model, columns, source }, body) {
   const cards = [];
   if (rows) {
     cards.push(card("Labeled rows", count(rows.labeled), `${percent(rows.labeled / rows.n)} of all`));
@@ -102,6 +121,11 @@ function showData({ rows, model, columns }, body) {
   cards.push(card("Scenario", model.risk === "pn" ? "fully labeled" : model.scenario.replaceAll("-", " "), "", true));
   body.append(el("div", { class: "cards" }, ...cards));
   body.append(el("p", { text: model.risk === "pn" ? "With risk=\"pn\", the other rows are negatives, not unlabeled." : `${capitalized(model.scenario_description)}.` }));
+  if (source) {
+    const digest = el("code", { title: source.sha256, text: shortDigest(source) });
+    const from = source.name ? ["File: ", el("strong", { text: source.name }), ", SHA-256 "] : ["SHA-256 of the values and labels: "];
+    body.append(el("p", { id: "source" }, ...from, digest, " (in full among the parameters). Equal fingerprints mean equal data."));
+  }
   if (rows) body.append(...rowNotes(rows));
   body.append(columnTable(columns, model));
 }
@@ -118,22 +142,34 @@ function rowNotes(rows) {
 }
 
 function showPrior({ prior }, body) {
-  const { estimate } = prior;
-  const from = { fit: "estimated by the fit", given: "given to the model", check: "given to the model" };
-  const cards = [card("Prior of the model", fixed(prior.value), from[prior.source])];
-  if (estimate) {
-    cards.push(card(prior.source === "check" ? "Estimate from these rows" : "Estimate", fixed(estimate.value), `by ${METHODS[estimate.method] ?? estimate.method}`));
-    cards.push(card(`${100 * estimate.confidence}% interval`, between(estimate.low, estimate.high), "of the estimate", true));
+  const { estimate, source } = prior;
+  const from = { fit: "estimated by the fit", given: "given to the model", check: "given to the model, taken as exact" };
+  const used = usedPrior(prior);
+  const cards = [card("Prior of the model", used, estimate?.is_bound && source === "fit" ? "used by the fit; see below" : from[source])];
+  if (!estimate) {
+    body.append(el("div", { class: "cards" }, ...cards), el("p", { text: "There is no estimate to compare it with: pass rows and labels to the report to get one." }));
+    return;
+  }
+  const by = `by ${METHODS[estimate.method] ?? estimate.method}`, level = `${100 * estimate.confidence}%`;
+  const title = source === "check" ? "According to these rows" : "According to the data";
+  if (estimate.is_bound) {
+    cards.push(card(title, atMost(estimate.upper), [`${level} upper limit`, by], true));
+  } else {
+    if (source === "check") cards.push(card(title, within(estimate.value, estimate.low, estimate.high), by));
+    cards.push(card(`${level} interval`, between(estimate.low, estimate.high), by, true));
     cards.push(card("Label frequency", percent(estimate.label_frequency), "of the positives are labeled"));
   }
   body.append(el("div", { class: "cards" }, ...cards));
-  if (!estimate) {
-    body.append(el("p", { text: "There is no estimate to compare it with: pass rows and labels to the report to get one." }));
-    return;
-  }
+  const meaning = !estimate.is_bound ? "" : source === "check"
+    ? " A given prior below the limit does not contradict the data."
+    : ` The prior may be anywhere from ${within(estimate.low, estimate.low, estimate.upper)} to the limit, and the model uses ${used}. Everything that depends on the prior is therefore shown as a range.`;
+  body.append(el("p", { text: `${estimate.reason}${meaning}` }));
   if (!estimate.evidence) return;
   const chart = estimate.evidence;
   body.append(el("h3", { text: "Evidence" }), el("p", { class: "small", text: chart.description }));
+  if (estimate.scenario === "single-training-set") {
+    body.append(el("p", { class: "small", text: `The evidence is about the unlabeled rows only: ${percent(estimate.unlabeled_prior)} positives among them, together with the labeled rows, which are all positive, correspond to a class prior of ${percent(estimate.value)}.` }));
+  }
   lineChart(body, { ...chart, label: `Evidence for the prior: ${chart.y.label} by ${chart.x.label}`, height: 280 });
 }
 
@@ -154,7 +190,7 @@ function showCandidates({ candidates }, body) {
 // The threshold of the model, and how it was set.
 const thresholdText = ({ value, rule }) => `${short(value)}${rule ? `, set ${rule}` : ""}`;
 
-function showQuality({ quality, quality_notes: notes, rows, model, threshold }, body) {
+function showQuality({ quality, quality_notes: notes, rows, model, threshold, baseline, range_note: bounded }, body) {
   if (!quality) {
     body.append(el("div", { class: "cards" }, card("Out-of-bag error rate", fixed(model.oob_risk), "estimated from out-of-bag predictions")));
     return;
@@ -167,22 +203,58 @@ function showQuality({ quality, quality_notes: notes, rows, model, threshold }, 
       if (known(width)) part.style.width = `${100 * width}%`;
       return part;
     };
-    return el("div", { class: "whisker", "aria-hidden": "true" }, el("i", { class: "track" }), at("i", "range", m.low, m.high - m.low), at("i", "dot", m.value));
+    return el("div", { class: "whisker", "aria-hidden": "true" }, el("i", { class: "track" }), at("i", "range", m.low, m.high - m.low), m.is_range ? null : at("i", "dot", m.value));
   };
   const line = (m) =>
     el("tr", {},
       el("th", { scope: "row" }, `${m.name}\u00a0`, el("span", { class: "small", "aria-label": m.greater_is_better ? "higher is better" : "lower is better", text: m.greater_is_better ? "↑" : "↓" })),
-      el("td", { class: "n", text: fixed(m.value) }),
+      el("td", { class: "n", text: m.is_range ? "range" : estimated(m) }),
       el("td", { class: "n", text: between(m.low, m.high) }),
       el("td", { class: "bar-cell" }, whisker(m)),
       el("td", { class: "description-cell small", text: m.description }));
   const head = ["", "value", `${100 * rows.confidence}% interval`, "0 to 1", "description"];
   const classes = ["", "n", "n", "bar-cell", "description-cell"];
+  if (bounded) body.append(caveat({ level: "note", text: bounded }));
   body.append(el("div", { class: "wide" }, el("table", { id: "metrics" },
     el("thead", {}, el("tr", {}, ...head.map((text, i) => el("th", { scope: "col", class: classes[i], text })))),
     el("tbody", {}, ...quality.map(line)))));
   body.append(el("p", { class: "small", text: `↑ higher is better, ↓ lower is better. Rows with a score above the threshold of the model are predicted positive, as in predict: ${thresholdText(threshold)}. Intervals reflect the sampling of the evaluated rows${rows.scored_by === "folds" ? ", not the variation between fitted models" : ""}; if the prior was estimated, they cover its interval too.` }));
   if (notes.length) body.append(el("details", { class: "more" }, el("summary", { text: "Clipped and undefined estimates" }), ...notesOf(notes)));
+  if (baseline) body.append(...baselineTable(baseline, rows));
+}
+
+const BASELINES = { model: "this model", prior: "baseline, cut at the prior", half: "baseline, cut at 0.5" };
+
+// Cell with an estimate above its interval, or with a range.
+const estimateCell = (m) => el("td", { class: "n" }, ...(m ? [el("div", { text: m.upper && m.is_range ? atMost(m.upper) : estimated(m) }), m.is_range ? null : el("div", { class: "small", text: between(m.low, m.high) })] : [UNKNOWN]));
+
+const estimateTable = (id, head, lines) =>
+  el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Estimates" }, el("table", { id, class: "estimates" },
+    el("thead", {}, el("tr", {}, el("th"), ...head.map((text) => el("th", { scope: "col", class: "n", text })))),
+    el("tbody", {}, ...lines.map(([name, ...cells]) => el("tr", {}, el("th", { scope: "row", text: name }), ...cells.map(estimateCell))))));
+
+function baselineTable(b, rows) {
+  return [
+    el("h3", { text: "Compared with a baseline" }),
+    el("p", { class: "small", text: `The baseline is an ordinary random forest that takes unlabeled rows as negatives, cross-fitted to ${b.n_rows < rows.n ? `${count(b.n_rows)} of the rows` : "the rows"} of this report. Cut at 0.5, as by default, it predicts few rows positive; cut at the prior, as many as there are positives.` }),
+    estimateTable("baseline", b.rows.map((r) => BASELINES[r.name]), b.columns.map((name, i) => [name, ...b.rows.map((r) => r.metrics[i])])),
+  ];
+}
+
+function showChecked({ checked: c }, body) {
+  const { fitted } = c, inFit = fitted.positive + fitted.negative;
+  const cards = [];
+  if (known(c.n_checked)) {
+    cards.push(card("Checked rows", count(c.n_checked), `of ${count(c.n_unlabeled)} unlabeled rows`));
+    cards.push(card("Found positive", count(c.n_positive), `${percent(c.n_positive / c.n_checked)} of those checked`));
+  }
+  cards.push(inFit ? card("Used by the fit", count(inFit), [`${count(fitted.positive)} positive,`, `${count(fitted.negative)} negative`]) : card("Used by the fit", "none", "", true));
+  body.append(el("div", { class: "cards" }, ...cards));
+  if (known(c.n_checked)) {
+    body.append(estimateTable("checks", ["from labels", "from checked rows"], c.estimates.map((r) => [r.name, r.from_labels, r.from_checks])));
+    body.append(el("p", { class: "small", text: `${100 * c.confidence}% intervals. The fraction of checked rows that are positive is not the class prior if rows were selected by score: the estimates account for the probability with which each row was selected.` }));
+  } else if (inFit) body.append(el("p", { text: "Pass the verdicts to the report too to see what they say about the prior and the quality of the model." }));
+  body.append(...notesOf(c.notes));
 }
 
 function showScores({ histogram: h, prior, threshold }, body) {
@@ -199,7 +271,7 @@ function showScores({ histogram: h, prior, threshold }, body) {
   };
   const select = el("select", { id: "score-view" },
     el("option", { value: "groups", text: "by group" }),
-    el("option", { value: "population", text: `by class, for a prior of ${fixed(prior.value)}` }));
+    el("option", { value: "population", text: `by class, for a prior of ${usedPrior(prior)}` }));
   const place = el("div");
   const show = () => {
     const [label, list] = views[select.value];
@@ -216,7 +288,8 @@ function showReliability({ reliability: r, model }, body) {
   const word = off === 0
     ? `In all ${bins} bins, the mean score is within the interval of the fraction of positives: no miscalibration was detected. If the intervals are wide, there may still be some.`
     : `In ${off} of ${bins} bins, the mean score is outside the interval of the fraction of positives: use scores for ranking only${model.calibrated ? "" : ", or calibrate them with PUCalibratedClassifier"}.`;
-  body.append(el("p", { text: `${word} The calibration error is ${fixed(r.error)}.` }));
+  const error = { value: r.error, low: r.error_low, high: r.error_high, is_range: r.is_range };
+  body.append(el("p", { text: `${word} The calibration error is ${estimated(error)}${r.is_range ? ", depending on the prior" : ""}.` }));
   if (model.calibrated) body.append(el("p", { class: "small", text: "Scores of this model are calibrated probabilities." }));
   if (model.hard_votes) body.append(el("p", { class: "small", text: "Scores of this model are fractions of tree votes (voting=\"hard\"), which tend to be more extreme than probabilities." }));
   lineChart(body, {
@@ -282,7 +355,7 @@ function showSensitivity({ sensitivity: s, prior, threshold }, body) {
   body.append(...notesOf(s.notes));
   const { estimate } = prior;
   const shade = estimate ? [estimate.low, estimate.high] : null;
-  const x = { label: "class prior" }, marks = [{ x: s.prior, name: `model: ${fixed(s.prior)}` }];
+  const x = { label: "class prior" }, marks = [{ x: s.prior, name: `model: ${usedPrior(prior)}` }];
   const line = (name, color, y, dash) => ({ name, color, x: s.priors, y, dash });
   const pair = el("div", { class: "pair" });
   body.append(pair);
@@ -296,7 +369,7 @@ function showSensitivity({ sensitivity: s, prior, threshold }, body) {
     part("Quality, if the prior is correct", [line("precision", "labeled", s.precision), line("recall", "unlabeled", s.recall, true), line("F1", "ink", s.f1)], "estimate", 1),
   ]) draw();
   if (threshold.rule) body.append(el("p", { class: "small", text: `The threshold changes with the prior: it is set ${threshold.rule}.` }));
-  if (shade) body.append(el("p", { class: "small", text: `Shaded: ${100 * estimate.confidence}% interval of the estimated prior.` }));
+  if (shade) body.append(el("p", { class: "small", text: estimate.is_bound ? `Shaded: priors that the data allows, ${atMost(estimate.upper)}.` : `Shaded: ${100 * estimate.confidence}% interval of the estimated prior.` }));
 }
 
 function showLabels({ scar }, body) {
@@ -312,10 +385,11 @@ function showLabels({ scar }, body) {
   });
 }
 
-function showParameters({ parameters, versions }, body) {
+function showParameters({ parameters, versions, source }, body) {
   const table = (head, rows) => el("table", {}, el("thead", {}, el("tr", {}, ...head.map((text) => el("th", { scope: "col", text })))), el("tbody", {}, ...rows));
   const lines = (layer) => layer.parameters.map((p) => el("tr", {}, el("th", { scope: "row", text: p.name }), el("td", {}, p.changed ? el("strong", {}, el("code", { text: p.value })) : el("code", { text: p.value }))));
-  const rows = versions.map(([name, value]) => el("tr", {}, el("th", { scope: "row", text: name }), el("td", { text: value })));
+  const about = source ? [...versions, [source.name ? `SHA-256 of ${source.name}` : "SHA-256 of the data", source.sha256]] : versions;
+  const rows = about.map(([name, value]) => el("tr", {}, el("th", { scope: "row", text: name }), el("td", { text: value })));
   body.append(el("div", { class: "pair" },
     ...parameters.map((layer) => el("div", {}, el("h3", { text: layer.class }), table(["parameter", "value"], lines(layer)))),
     el("div", {}, el("h3", { text: "Software versions" }), table(["component", "version"], rows))));

@@ -8,6 +8,8 @@ const SECTIONS = {
   prior: [showPrior, data.model.risk !== "pn"],
   candidates: [showCandidates, data.candidates],
   quality: [showQuality, data.quality || known(data.model.oob_risk)],
+  checked: [showChecked, data.checked],
+  gains: [showGains, data.gains],
   scores: [showScores, data.histogram],
   chooser: [showChooser, data.thresholds],
   reliability: [showReliability, data.reliability],
