@@ -85,8 +85,9 @@ def fit_isotonic(score: Array, sample: PUSample, prior: float) -> Calibrator:
     seen = sample.population > 0
     at, place = np.unique(score[seen], return_inverse=True)
     u = np.bincount(place, weights=sample.population[seen])
-    above = np.minimum(np.searchsorted(at, score[sample.labeled]), len(at) - 1)
-    w = prior * np.bincount(above, weights=sample.positive[sample.labeled], minlength=len(at))
+    positive = sample.positive_rows
+    above = np.minimum(np.searchsorted(at, score[positive]), len(at) - 1)
+    w = prior * np.bincount(above, weights=sample.positive[positive], minlength=len(at))
     regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
     return cast(Calibrator, regression.fit(at, w / u, sample_weight=u))
 
@@ -101,7 +102,7 @@ def fit_sigmoid(
     center = sample.of_population(score)
     spread = np.sqrt(sample.of_population((score - center) ** 2)) or 1.0
     z = (score - center) / spread
-    z_positive = prior * sample.of_positives(z)
+    z_positive = prior * sample.of_positives(z) / sample.positive_total
     penalty = 1 / (SLOPE_SCALE**2 * np.count_nonzero(sample.positive))
 
     def objective(ab: Array) -> tuple[float, Array]:

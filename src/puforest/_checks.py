@@ -1,9 +1,9 @@
 """Checked rows: unlabeled rows that were looked at, and the probability of looking at them.
 
 A positive of these features is known to be positive with the probability ``known``: a labeled row
-with the probability e(x) with which it would have been checked as an unlabeled one, an unlabeled row
-that was found positive with certainty, all others not at all. If w_p and w_u are the weights of a
-row without checks, those with checks are
+with the probability e(x) with which it would have been checked as an unlabeled one, an unlabeled
+row that was found positive with certainty, all others not at all. If w_p and w_u are the weights of
+a row without checks, those with checks are
 
     ((1 - known) w_p + known w_u, w_u).
 
@@ -120,7 +120,7 @@ def _refuse(value: Any, i: int) -> float:
 def _probabilities(
     check_probability: ArrayLike, labeled: NDArray[np.bool_], looked_at: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Read the probabilities of all rows; those of unlabeled rows that were not checked are free."""
+    """Read the probabilities of all rows; other unlabeled rows may have any."""
     n = len(labeled)
     if check.is_real(check_probability):
         e = np.full(n, check_probability, dtype=np.float64)

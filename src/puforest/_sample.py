@@ -74,7 +74,7 @@ class PUSample:
         found, expected = self.population @ known, self.positive @ known
         if found > 0 and expected > 0:
             checks = SampleChecks(self.positive, known, np.nan)
-            return replace(self, checks=checks).at(found / expected)
+            return replace(self, checks=checks).at(float(found / expected))
         return replace(self, checks=SampleChecks(self.positive, known, np.inf))
 
     def at(self, prior: float) -> PUSample:

@@ -165,6 +165,8 @@ class PUCalibratedClassifier(
         sample_weight: ArrayLike | None = None,
         *,
         propensity: ArrayLike | None = None,
+        checked: ArrayLike | None = None,
+        check_probability: ArrayLike | None = None,
     ) -> Self:
         """Fit the estimator and the calibrator.
 
@@ -179,6 +181,12 @@ class PUCalibratedClassifier(
         propensity : array-like of shape (n_samples,), optional
             Probability that each labeled row is labeled given that it is positive, for the
             estimator and the calibrator.
+        checked : array-like of shape (n_samples,), optional
+            Verdicts on unlabeled rows, for the estimator and the calibrator: 1 or True for rows
+            found positive, 0 or False for rows found negative, NaN or None for all others.
+        check_probability : float or array-like of shape (n_samples,), optional
+            Probability with which a row with these features, labeled or not, was selected for
+            checking. By default, the checked rows are a simple random sample of the unlabeled rows.
 
         Returns
         -------
@@ -187,12 +195,18 @@ class PUCalibratedClassifier(
         check.one_of("method", self.method, METHODS)
         require_scores(self.estimator)
         X, y = as_table(X), check.label_vector(y)
-        given = {"sample_weight": sample_weight, "propensity": propensity}
+        given = {
+            "sample_weight": sample_weight,
+            "propensity": propensity,
+            "checked": checked,
+            "check_probability": check_probability,
+        }
         params = {name: value for name, value in given.items() if value is not None}
         estimator, score = self._fitted_and_scores(X, y, params)
         scenario = self._scenario_of(estimator)
         sample = pu_sample(y, scenario=scenario, **given)
         prior = sample.class_prior(self._prior_of(estimator))
+        sample = sample.at(prior)
         scored = np.isfinite(score)
         if not scored.all():
             sample, score = out_of_bag_sample(sample, scored), score[scored]
@@ -239,7 +253,7 @@ class PUCalibratedClassifier(
             requesting(estimator, params),
             X,
             y,
-            cv=pu_cv(self.cv),
+            cv=pu_cv(self.cv, X, y, params.get("checked")),
             method=_method(fitted),
             params=params,
         )

@@ -35,8 +35,8 @@ def class_prior(rows: CheckedRows, z: float, confidence: float) -> PriorEstimate
     totals = _totals(rows, np.zeros(rows.n_unlabeled))
     known, n, n_u = len(rows.known_score), rows.n_population, rows.n_unlabeled
 
-    def equation(v: float) -> Equation:
-        return Equation(1.0, 0.0, -v * n_u)
+    def equation(v: Array) -> Equation:
+        return Equation(np.ones(len(v)), 0.0, -v * n_u)
 
     value, low, high = solve(totals, equation, z)
     upper = solve(totals, equation, float(norm.ppf(confidence)))[2]
@@ -64,11 +64,11 @@ def class_prior(rows: CheckedRows, z: float, confidence: float) -> PriorEstimate
     )
 
 
-def _median(totals: CheckedTotals, equation: Callable[[float], Equation]) -> float:
+def _median(totals: CheckedTotals, equation: Callable[[Array], Equation]) -> float:
     """Find the prior at which verdicts that all agree would have a probability of one half."""
 
     def excess(v: float) -> float:
-        p = totals.tilted(equation(v))[totals.bin]
+        p = totals.tilted(equation(np.array([v])))[0, totals.bin]
         return float(np.log(np.where(totals.y == 1, p, 1 - p)).sum() - np.log(0.5))
 
     return float(brentq(excess, 1e-9, 1 - 1e-9))
@@ -78,7 +78,7 @@ def precision(rows: CheckedRows, threshold: float, z: float) -> Found:
     totals = _totals(rows, rows.score > threshold)
     known = np.count_nonzero(rows.known_score > threshold)
     n = np.count_nonzero(rows.score > threshold) + known
-    return solve(totals, lambda v: Equation(0.0, 1.0, known - v * n), z)
+    return solve(totals, lambda v: Equation(0 * v, 1.0, known - v * n), z)
 
 
 def recall(rows: CheckedRows, threshold: float, z: float, scar: bool) -> Found:
@@ -100,11 +100,11 @@ def auc(rows: CheckedRows, prior: float, z: float, scar: bool) -> Found:
     ranks = _fractions_below(rows)
     n, known = rows.n_population, ranks.labeled if len(rows.known_score) else np.empty(0)
 
-    def equation(v: float) -> Equation:
+    def equation(v: Array) -> Equation:
         # Σ yF - v Σ y - (1/2 - v) (Σ y)²/n, with (Σ y)² linearized at the prior
         constant = -v - (1 - 2 * v) * prior
         offset = known.sum() + constant * len(known) + (0.5 - v) * n * prior**2
-        return Equation(constant, 1.0, float(offset))
+        return Equation(constant, 1.0, offset)
 
     return solve(_totals(rows, ranks.unlabeled), equation, z, ranks.reference if scar else None)
 
@@ -116,11 +116,11 @@ def difference_to_labeled(rows: CheckedRows, unlabeled_prior: float) -> float:
     """
     ranks = _fractions_below(rows)
     totals = _totals(rows, ranks.unlabeled)
-    p = totals.tilted(Equation(1.0, 0.0, -unlabeled_prior * rows.n_unlabeled))
-    difference, noise = totals.compared(p, ranks.reference)
-    at = Equation(-ranks.reference.mean, 1.0, 0.0)
-    noise += totals.dispersion(p, at) * totals.variance(p, at, at)
-    return difference / np.sqrt(noise) if noise > 0 else 0.0
+    p = totals.tilted(Equation(np.ones(1), 0.0, np.array([-unlabeled_prior * rows.n_unlabeled])))
+    (difference,), (noise,) = totals.compared(p, ranks.reference)
+    at = ranks.reference.equation()
+    noise += totals.dispersion(p, at) * totals.covariance(p, at, at)[0]
+    return float(difference / np.sqrt(noise)) if noise > 0 else 0.0
 
 
 @dataclass(frozen=True)

@@ -20,28 +20,37 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 Array = NDArray[np.float64]
 
 # Predicted probabilities are averaged in this many bins of the population.
-BINS = 200
+BINS = 100
 # They are mixed with the mean, so that no row is certain.
 MIXED = 0.05
 # Degrees of freedom that the variance under the predicted probabilities counts as.
 MODEL_DF = 10.0
-# Grid on which roots are bracketed.
-GRID = expit(np.linspace(-14, 14, 141))
+# Values to test first; the interval between two of them is divided in the next rounds.
+GRID = np.concatenate([[0.0], expit(np.linspace(-12, 12, 49)), [1.0]])
+ROUNDS = 3
+POINTS = 17
+# Newton's method, and the error of a fraction of the population at which it stops
+MAX_STEPS = 80
+TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
 class Equation:
-    """Coefficients of ``h = Σ y_i (constant + slope g_i) + offset`` at a value."""
+    """Coefficients of ``h(v) = Σ y_i (constant + slope g_i) + offset``, for several values v."""
 
-    constant: float
+    constant: Array
     slope: float
-    offset: float
+    offset: Array
+
+    def weights(self, g: Array) -> Array:
+        """Coefficients of the classes, by value and row."""
+        a: Array = self.constant[:, None] + self.slope * g
+        return a
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,10 @@ class Reference:
     mean: float
     variance: float
     n: int
+
+    def equation(self) -> Equation:
+        """Equation that says that g has this mean over the positives."""
+        return Equation(np.array([-self.mean]), 1.0, np.zeros(1))
 
 
 class CheckedTotals:
@@ -69,128 +82,146 @@ class CheckedTotals:
     """
 
     def __init__(self, verdict: Array, probability: Array, score: Array, g: Array) -> None:
-        self.checked = np.flatnonzero(np.isfinite(verdict))
-        self.y = verdict[self.checked]
-        self.e = probability[self.checked]
-        self.g = g[self.checked]
-        self.bin, n_bins = _bins(score, g)
+        checked = np.flatnonzero(np.isfinite(verdict))
+        self.y = verdict[checked]
+        self.e = probability[checked]
+        self.g = g[checked]
+        bins, n_bins = _bins(score, g)
 
         def in_bins(values: Array) -> Array:
-            summed: Array = np.bincount(self.bin, values, minlength=n_bins).astype(np.float64)
-            return summed
+            return np.bincount(bins, values, minlength=n_bins).astype(np.float64)
 
+        self.bin = bins[checked]
         self.size = in_bins(np.ones(len(score)))
         mean = in_bins(score) / self.size
-        mean = (1 - MIXED) * mean + MIXED * np.clip(score.mean(), 1e-6, 1 - 1e-6)
-        self.logit = logit(mean)
+        self.logit = logit((1 - MIXED) * mean + MIXED * np.clip(score.mean(), 1e-6, 1 - 1e-6))
         self.mean_g = in_bins(g) / self.size
         # Rows that cannot be checked count only where g is 0.
         excess = 1 / np.where(probability > 0, probability, 1.0) - 1
         self.moments = [in_bins(excess * g**k) for k in range(3)]
-        self.bin = self.bin[self.checked]
 
     def tilted(self, at: Equation) -> Array:
-        """Probabilities of the bins for which the equation holds."""
-        a = at.constant + at.slope * self.mean_g
+        """Probabilities of the bins for which the equation holds, by value.
 
-        def excess(strength: float) -> float:
-            p = expit(self.logit + strength * a)
-            return float(self.size @ (p * a) + at.offset)
+        If none do, those that come closest.
+        """
+        a = at.weights(self.mean_g)
 
-        reach = 60 / np.abs(a).max()
-        low, high = excess(-reach), excess(reach)
-        if low >= 0 or high <= 0:  # out of reach: as far as possible
-            found = -reach if low >= 0 else reach
-        else:
-            found = brentq(excess, -reach, reach, xtol=1e-12 * reach)
-        p: Array = expit(self.logit + found * a)
+        def tilted(strength: Array) -> tuple[Array, Array]:
+            p: Array = expit(self.logit + strength[:, None] * a)
+            return p, (p * a) @ self.size + at.offset
+
+        high = 60 / np.maximum(np.abs(a).max(axis=1), 1e-12)
+        low = -high
+        # Out of reach, the two ends meet.
+        high = np.where(tilted(low)[1] >= 0, low, high)
+        low = np.where(tilted(high)[1] <= 0, high, low)
+        strength = np.clip(0.0, low, high)
+        for _ in range(MAX_STEPS):
+            p, excess = tilted(strength)
+            high = np.where(excess > 0, strength, high)
+            low = np.where(excess < 0, strength, low)
+            if ((np.abs(excess) <= TOLERANCE * self.size.sum()) | (low >= high)).all():
+                break
+            slope = (p * (1 - p) * a**2) @ self.size
+            newton = strength - excess / np.maximum(slope, 1e-300)
+            inside = (newton > low) & (newton < high)
+            strength = np.where(inside, newton, (low + high) / 2)
         return p
 
     def residuals(self, p: Array) -> Array:
         """Differences of verdicts and probabilities, weighted to represent the population."""
-        weighted: Array = (self.y - p[self.bin]) / self.e
+        weighted: Array = (self.y - p[:, self.bin]) / self.e
         return weighted
 
-    def variance(self, p: Array, at: Equation, other: Equation) -> float:
+    def covariance(self, p: Array, at: Equation, other: Equation) -> Array:
         """Covariance of two totals under the given probabilities."""
-        m0, m1, m2 = (float((p * (1 - p)) @ m) for m in self.moments)
+        m0, m1, m2 = ((p * (1 - p)) @ m for m in self.moments)
         cross = at.constant * other.slope + at.slope * other.constant
-        return at.constant * other.constant * m0 + cross * m1 + at.slope * other.slope * m2
+        found: Array = at.constant * other.constant * m0 + cross * m1 + at.slope * other.slope * m2
+        return found
 
-    def dispersion(self, p: Array, at: Equation) -> float:
-        """Ratio of the variance in the sample to that under the probabilities, shrunk toward 1."""
-        c = (at.constant + at.slope * self.g) ** 2 * (1 - self.e) / self.e**2
-        q = p[self.bin]
-        expected = c * q * (1 - q)
-        if expected.sum() <= 0:
-            return 1.0
-        # Variance of the sum of squares under the probabilities.
-        noise = c @ (c * q * (1 - q) * (1 - 2 * q) ** 2)
-        df = np.inf if noise <= 0 else 2 * expected.sum() ** 2 / noise
-        if np.isinf(df):
-            return 1.0
-        ratio = c @ (self.y - q) ** 2 / expected.sum()
-        return float((df * ratio + MODEL_DF) / (df + MODEL_DF))
-
-    def compared(self, p: Array, reference: Reference) -> tuple[float, float]:
+    def compared(self, p: Array, reference: Reference) -> tuple[Array, Array]:
         """Total of ``g - mean`` over the positives, which should be 0, and its variance.
 
         The variance is that due to the reference and to the positives of the population, who are
         themselves a sample.
         """
-        n = float(self.size @ p)
-        total = self.size @ (p * (self.mean_g - reference.mean))
+        n = p @ self.size
+        total = (p * self.size) @ (self.mean_g - reference.mean)
         total += self.residuals(p) @ (self.g - reference.mean)
-        return float(total), reference.variance * (n**2 / reference.n + n)
+        return total, reference.variance * (n**2 / reference.n + n)
+
+    def dispersion(self, p: Array, at: Equation) -> float:
+        """Ratio of the variance in the sample to that under the probabilities, shrunk toward 1.
+
+        `at` has one value.
+        """
+        c = at.weights(self.g)[0] ** 2 * (1 - self.e) / self.e**2
+        q = p[0, self.bin]
+        variance = q * (1 - q)
+        expected = c @ variance
+        # Variance of the sum of squares under the probabilities
+        noise = c**2 @ (variance * (1 - 2 * q) ** 2)
+        if noise <= 0 or expected <= 0:
+            return 1.0
+        df = 2 * expected**2 / noise
+        ratio = c @ (self.y - q) ** 2 / expected
+        return float((df * ratio + MODEL_DF) / (df + MODEL_DF))
 
 
 def solve(
     totals: CheckedTotals,
-    equation: Callable[[float], Equation],
+    equation: Callable[[Array], Equation],
     z: float,
     reference: Reference | None = None,
 ) -> tuple[float, float, float]:
     """Solve an equation for a value between 0 and 1; return it and the ends of its interval."""
 
-    def test(v: float, dispersion: float) -> tuple[float, float]:
-        at = equation(v)
+    def test(values: Array, dispersion: float) -> tuple[Array, Array]:
+        at = equation(values)
         p = totals.tilted(at)
-        total = float(totals.residuals(p) @ (at.constant + at.slope * totals.g))
-        variance = dispersion * totals.variance(p, at, at)
+        total = (totals.residuals(p) * at.weights(totals.g)).sum(axis=1)
+        variance = dispersion * totals.covariance(p, at, at)
         if reference is not None:
             # Subtract what is known to be error: the part that goes with the difference to the
             # reference.
-            also = Equation(-reference.mean, 1.0, 0.0)
+            also = reference.equation()
             difference, noise = totals.compared(p, reference)
-            noise += dispersion * totals.variance(p, also, also)
-            shared = dispersion * totals.variance(p, at, also)
-            if noise > 0:
-                total -= shared / noise * difference
-                variance -= shared**2 / noise
-        return total, max(0.0, variance)
+            noise = noise + dispersion * totals.covariance(p, also, also)
+            shared = dispersion * totals.covariance(p, at, also)
+            part = np.divide(shared, noise, out=np.zeros_like(noise), where=noise > 0)
+            total = total - part * difference
+            variance = variance - part * shared
+        return total, np.sqrt(np.maximum(0, variance))
 
     def root(sign: int, dispersion: float) -> float:
-        def bound(v: float) -> float:
-            total, variance = test(v, dispersion)
-            return total + sign * z * float(np.sqrt(variance))
+        def bound(values: Array) -> Array:
+            total, error = test(values, dispersion)
+            return total + sign * z * error
 
         return _root(bound)
 
-    center = root(0, 1.0)
-    at = equation(center)
+    at = equation(np.array([root(0, 1.0)]))
     dispersion = totals.dispersion(totals.tilted(at), at)
     return root(0, dispersion), root(-1, dispersion), root(1, dispersion)
 
 
-def _root(function: Callable[[float], float]) -> float:
-    """Find where a function that is positive on the left becomes negative."""
-    positive = np.flatnonzero([function(v) > 0 for v in GRID])
-    if not len(positive):
-        return 0.0
-    last = int(positive[-1])
-    if last == len(GRID) - 1:
-        return 1.0
-    return float(brentq(function, GRID[last], GRID[last + 1], xtol=1e-9))
+def _root(function: Callable[[Array], Array]) -> float:
+    """Find the last value between 0 and 1 at which a function turns from positive to negative."""
+    values = GRID
+    for _ in range(ROUNDS):
+        found = function(values)
+        positive = np.flatnonzero(found > 0)
+        if not len(positive):
+            return float(values[0])
+        last = int(positive[-1])
+        if last == len(values) - 1:
+            return float(values[-1])
+        low, high = values[last], values[last + 1]
+        f_low, f_high = found[last], found[last + 1]
+        values = np.linspace(low, high, POINTS)
+    return float(low + (high - low) * f_low / (f_low - f_high))
 
 
 def _bins(score: Array, g: Array) -> tuple[NDArray[np.intp], int]:

@@ -44,6 +44,9 @@ MODULES = {
 
 BELOW_ONE = math.nextafter(1, 0)
 
+# Groups of training rows whose sizes are stored. The last two, since version 3, are unlabeled.
+ROWS = ("labeled", "unlabeled", "confirmed", "refuted")
+
 # The class whose trees are grown by recipes, and calibrated.
 CALIBRATED = "PUForestClassifier"
 
@@ -78,7 +81,7 @@ def stored_model(model: Any, arrays: Arrays) -> dict[str, Any]:
             "labeled_u": float(record.masses.labeled_u),
             "unlabeled_u": float(record.masses.unlabeled_u),
         },
-        "rows": {"labeled": record.n_labeled, "unlabeled": record.n_unlabeled},
+        "rows": {name: getattr(record, f"n_{name}") for name in ROWS},
         "seed": record.seed,
         "out_of_bag": stored_out_of_bag(record.out_of_bag, arrays),
         "calibrator": stored_sigmoid(record.calibrator),
@@ -103,10 +106,9 @@ def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
         None if names is None else tuple(names.tolist()),
         restored_columns(arrays, n_features) if version > 1 else {},
     )
-    forest = checked_forest(taken_arrays(arrays, version), schema, prior)
-    rows = stored.fields("rows")
-    n_rows = [rows.integer(group, 1, check.MAX_UINT32) for group in ("labeled", "unlabeled")]
-    rows.finish()
+    n_rows = _restored_rows(stored.fields("rows"), version)
+    is_checked = n_rows["confirmed"] + n_rows["refuted"] > 0
+    forest = checked_forest(taken_arrays(arrays, version), schema, None if is_checked else prior)
     parameters = restored_parameters(kind, stored.fields("fitted_parameters"), version)
     check_columns(parameters, schema)
     estimate = restored_estimate(stored.optional_fields("prior_estimate"), arrays, version)
@@ -118,8 +120,10 @@ def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
         parameters=parameters,
         masses=_restored_masses(stored.fields("masses"), prior),
         prior_estimate=estimate,
-        n_labeled=n_rows[0],
-        n_unlabeled=n_rows[1],
+        n_labeled=n_rows["labeled"],
+        n_unlabeled=n_rows["unlabeled"],
+        n_confirmed=n_rows["confirmed"],
+        n_refuted=n_rows["refuted"],
         seed=stored.integer("seed", 0, np.iinfo(np.int32).max),
         out_of_bag=restored_out_of_bag(stored.optional_fields("out_of_bag"), arrays),
         **_restored_since_version_2(stored, arrays, forest.n_trees) if version > 1 else {},
@@ -128,11 +132,21 @@ def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
     if "n_estimators" not in model.get_params(deep=False):
         ensure(forest.n_trees == 1, f"a {name} has one tree")
         root = [int(forest.n_labeled[0]), int(forest.n_unlabeled[0])]
-        ensure(n_rows == root, "rows are not those of the root")
+        ensure([n_rows["labeled"], n_rows["unlabeled"]] == root, "rows are not those of the root")
     stored.finish()
     model._record, model._forest = record, forest
     _ = model.threshold_  # rejects rules that need out-of-bag predictions if there are none
     return model
+
+
+def _restored_rows(stored: Fields, version: int) -> dict[str, int]:
+    n_rows = dict.fromkeys(ROWS, 0)
+    for name in ROWS if version > 2 else ROWS[:2]:
+        n_rows[name] = stored.integer(name, int(name in ROWS[:2]), check.MAX_UINT32)
+    stored.finish()
+    checked = n_rows["confirmed"] + n_rows["refuted"]
+    ensure(checked <= n_rows["unlabeled"], "more rows were checked than are unlabeled")
+    return n_rows
 
 
 def _restored_since_version_2(stored: Fields, arrays: Arrays, n_trees: int) -> dict[str, Any]:

@@ -41,8 +41,11 @@ def taken_arrays(arrays: Arrays, version: int) -> Arrays:
     return {name: arrays.pop(name) for name in names}
 
 
-def checked_forest(arrays: Arrays, schema: FeatureSchema, prior: float) -> Forest:
-    """Return the forest of these arrays if they are valid."""
+def checked_forest(arrays: Arrays, schema: FeatureSchema, prior: float | None) -> Forest:
+    """Return the forest of these arrays if they are valid.
+
+    `prior` is the mass W_p of the roots; None if it also depends on checked rows.
+    """
     if "missing_left" in arrays:
         return _checked(arrays, schema, prior)
     n = len(arrays["feature"])
@@ -53,7 +56,7 @@ def checked_forest(arrays: Arrays, schema: FeatureSchema, prior: float) -> Fores
     return Forest(n_features=schema.n_features, **with_missing_sides(arrays))
 
 
-def _checked(arrays: Arrays, schema: FeatureSchema, prior: float) -> Forest:
+def _checked(arrays: Arrays, schema: FeatureSchema, prior: float | None) -> Forest:
     n, n_features = len(arrays["feature"]), schema.n_features
     for name, dtype in ARRAYS.items():
         ensure(arrays[name].dtype == dtype, f"array {name!r} is not of dtype {dtype}")
@@ -78,6 +81,8 @@ def _checked(arrays: Arrays, schema: FeatureSchema, prior: float) -> Forest:
     _check_splits(arrays, np.flatnonzero(~is_leaf), schema)
     inner, children = _checked_children(offset, size, arrays["left"], ~is_leaf)
     for name, whole in (("w_p", prior), ("w_u", 1.0)):
+        if whole is None:
+            continue
         at_root = np.abs(arrays[name][offset[:-1]] - whole).max() <= ROUNDING * whole
         ensure(bool(at_root), f"{name} of a root is not {whole:g}")
     for field in NODE_FIELDS:

@@ -21,6 +21,12 @@ PARAMETERS = {
     "propensity": """array-like of shape (n_samples,), optional
     Probability that each labeled row is labeled given that it is positive, if it differs between
     rows. Values of unlabeled rows are ignored.""",
+    "checked": """array-like of shape (n_samples,), optional
+    Verdicts on unlabeled rows that were looked at: 1 or True for rows found positive, 0 or False
+    for rows found negative, NaN or None for all others.""",
+    "check_probability": """float or array-like of shape (n_samples,), optional
+    Probability with which a row with these features, labeled or not, was selected for checking. By
+    default, the checked rows are a simple random sample of the unlabeled rows.""",
     "n_bins": """int, default={default}
     Number of bins.""",
     "strategy": """{{"quantile", "uniform"}}, default={default}

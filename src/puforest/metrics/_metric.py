@@ -101,11 +101,17 @@ class Metric:
 
 @dataclass(frozen=True)
 class EvaluationSet:
-    """PU data with the output of a classifier for each row, and the class prior."""
+    """PU data with the output of a classifier for each row, and the class prior.
+
+    The weights of the sample are those for the prior.
+    """
 
     sample: PUSample
     values: Array
     prior: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sample", self.sample.at(self.prior))
 
     def estimate(self, metric: Metric, **options: Any) -> Estimate:
         """Estimate a metric, with a warning if it leaves its range."""
@@ -186,9 +192,16 @@ def evaluation_set(
     scenario: str,
     sample_weight: ArrayLike | None,
     propensity: ArrayLike | None,
+    checked: ArrayLike | None,
+    check_probability: ArrayLike | None,
 ) -> EvaluationSet:
     sample = pu_sample(
-        y_true, scenario=scenario, sample_weight=sample_weight, propensity=propensity
+        y_true,
+        scenario=scenario,
+        sample_weight=sample_weight,
+        propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     known = sample.class_prior(prior) if metric.needs_prior else np.nan
     return EvaluationSet(sample, read_values(metric.reads, y_true, y), known)
@@ -235,6 +248,8 @@ def score(
     scenario: str,
     sample_weight: ArrayLike | None,
     propensity: ArrayLike | None,
+    checked: ArrayLike | None,
+    check_probability: ArrayLike | None,
     **options: Any,
 ) -> float:
     """Compute a metric, clipped to its range; warnings point at the caller's caller."""
@@ -246,6 +261,8 @@ def score(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     found = data.estimate(metric, **options)
     if found.warning is not None:

@@ -125,6 +125,8 @@ def pu_calibration_error(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
     n_bins: int = 10,
     strategy: str = "quantile",
 ) -> float:
@@ -158,6 +160,8 @@ def pu_calibration_error(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
         n_bins=n_bins,
         strategy=strategy,
     )
@@ -172,6 +176,8 @@ def pu_reliability_curve(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
     n_bins: int = 10,
     strategy: str = "quantile",
 ) -> tuple[Array, Array]:
@@ -207,6 +213,8 @@ def pu_reliability_curve(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     bins = probability_bins(data.sample, data.values, data.prior, n_bins=n_bins, strategy=strategy)
     mismatch = bins.mismatch(data.sample)

@@ -137,6 +137,8 @@ def pu_recall_score(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> float:
     """Recall: the fraction of positives that are predicted positive, r.
 
@@ -145,7 +147,7 @@ def pu_recall_score(
 
     Parameters
     ----------
-    %y_true, y_pred, scenario, sample_weight, propensity%
+    %y_true, y_pred, scenario, sample_weight, propensity, checked, check_probability%
 
     Returns
     -------
@@ -167,6 +169,8 @@ def pu_recall_score(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
 
 
@@ -179,6 +183,8 @@ def pu_precision_score(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> float:
     """Precision: the fraction of predicted positives that are positive, πr / q.
 
@@ -187,7 +193,7 @@ def pu_precision_score(
 
     Parameters
     ----------
-    %y_true, y_pred, prior, scenario, sample_weight, propensity%
+    %y_true, y_pred, prior, scenario, sample_weight, propensity, checked, check_probability%
 
     Returns
     -------
@@ -209,6 +215,8 @@ def pu_precision_score(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
 
 
@@ -221,6 +229,8 @@ def pu_f1_score(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> float:
     """F1 score, the harmonic mean of precision and recall: 2πr / (π + q).
 
@@ -228,7 +238,7 @@ def pu_f1_score(
 
     Parameters
     ----------
-    %y_true, y_pred, prior, scenario, sample_weight, propensity%
+    %y_true, y_pred, prior, scenario, sample_weight, propensity, checked, check_probability%
 
     Returns
     -------
@@ -250,6 +260,8 @@ def pu_f1_score(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
 
 
@@ -262,6 +274,8 @@ def pu_false_positive_rate(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> float:
     """False positive rate: the fraction of negatives predicted positive, (q - πr) / (1 - π).
 
@@ -270,7 +284,7 @@ def pu_false_positive_rate(
 
     Parameters
     ----------
-    %y_true, y_pred, prior, scenario, sample_weight, propensity%
+    %y_true, y_pred, prior, scenario, sample_weight, propensity, checked, check_probability%
 
     Returns
     -------
@@ -292,6 +306,8 @@ def pu_false_positive_rate(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
 
 
@@ -304,6 +320,8 @@ def pu_accuracy_score(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> float:
     """Accuracy: the fraction of rows predicted correctly, 1 - (π + q - 2πr).
 
@@ -311,7 +329,7 @@ def pu_accuracy_score(
 
     Parameters
     ----------
-    %y_true, y_pred, prior, scenario, sample_weight, propensity%
+    %y_true, y_pred, prior, scenario, sample_weight, propensity, checked, check_probability%
 
     Returns
     -------
@@ -333,6 +351,8 @@ def pu_accuracy_score(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
 
 
@@ -345,6 +365,8 @@ def pu_balanced_accuracy_score(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> float:
     """Mean of recall and specificity: 1/2 + (r - q) / (2 (1 - π)).
 
@@ -352,7 +374,7 @@ def pu_balanced_accuracy_score(
 
     Parameters
     ----------
-    %y_true, y_pred, prior, scenario, sample_weight, propensity%
+    %y_true, y_pred, prior, scenario, sample_weight, propensity, checked, check_probability%
 
     Returns
     -------
@@ -374,6 +396,8 @@ def pu_balanced_accuracy_score(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
 
 
@@ -385,6 +409,8 @@ def lee_liu_score(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> float:
     """Criterion of Lee and Liu (2003): r² / q.
 
@@ -393,7 +419,7 @@ def lee_liu_score(
 
     Parameters
     ----------
-    %y_true, y_pred, scenario, sample_weight, propensity%
+    %y_true, y_pred, scenario, sample_weight, propensity, checked, check_probability%
 
     Returns
     -------
@@ -415,4 +441,6 @@ def lee_liu_score(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )

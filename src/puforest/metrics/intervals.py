@@ -149,7 +149,8 @@ def resamples(sample: PUSample, n_resamples: int, random_state: Any) -> Iterator
     The rows of a single training set are drawn together. Draws without a labeled row are repeated.
     """
     rng = check.random_state(random_state)
-    counted = (sample.positive > 0) | (sample.population > 0)
+    labeled_weight = sample.labeled_weight
+    counted = (labeled_weight > 0) | (sample.population > 0)
     if sample.scenario == "single-training-set":
         groups = [np.flatnonzero(counted)]
     else:
@@ -158,14 +159,10 @@ def resamples(sample: PUSample, n_resamples: int, random_state: Any) -> Iterator
     while drawn < n_resamples:
         rows = np.concatenate([g[rng.randint(len(g), size=len(g))] for g in groups])
         count = np.bincount(rows, minlength=len(sample))
-        positive, population = sample.positive * count, sample.population * count
+        positive, population = labeled_weight * count, sample.population * count
         if positive.any():
             drawn += 1
-            yield replace(
-                sample,
-                positive=positive / positive.sum(),
-                population=population / population.sum(),
-            )
+            yield sample.reweighted(positive, population)
 
 
 def estimate_interval(
@@ -185,7 +182,10 @@ def estimate_interval(
         padded = data.with_pseudo_rows() if of_fractions else data
         drawn = np.array(
             [
-                [metric.estimate(sample, padded.values, prior, **options).value for prior in priors]
+                [
+                    metric.estimate(sample.at(prior), padded.values, prior, **options).value
+                    for prior in priors
+                ]
                 for sample in resamples(padded.sample, settings.n_resamples, settings.random_state)
             ]
         )
@@ -226,6 +226,8 @@ def pu_interval(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
     confidence: float = CONFIDENCE,
     method: str = "delta",
     prior_interval: tuple[float, float] | None = None,
@@ -248,7 +250,8 @@ def pu_interval(
         Predicted classes, scores, probabilities or decision values, depending on the metric.
     prior : float or PriorEstimate, optional
         Class prior, required by all metrics except "pu_recall" and "lee_liu".
-    %scenario, sample_weight, propensity, confidence, method, prior_interval, n_resamples%
+    %scenario, sample_weight, propensity, checked, check_probability%
+    %confidence, method, prior_interval, n_resamples%
     %random_state%
     **options
         Further arguments of the metric, such as ``n_bins`` or ``loss``.
@@ -284,7 +287,12 @@ def pu_interval(
     known = find_metric(metric)
     known.require_options(options)
     sample = pu_sample(
-        y_true, scenario=scenario, sample_weight=sample_weight, propensity=propensity
+        y_true,
+        scenario=scenario,
+        sample_weight=sample_weight,
+        propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     assumed = MetricPrior(np.nan)
     if known.needs_prior:

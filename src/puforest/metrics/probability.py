@@ -88,6 +88,8 @@ def pu_brier_score(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> float:
     """Brier score, the mean squared error of the probabilities.
 
@@ -96,7 +98,7 @@ def pu_brier_score(
 
     Parameters
     ----------
-    %y_true, y_prob, prior, scenario, sample_weight, propensity%
+    %y_true, y_prob, prior, scenario, sample_weight, propensity, checked, check_probability%
 
     Returns
     -------
@@ -118,6 +120,8 @@ def pu_brier_score(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
 
 
@@ -130,6 +134,8 @@ def pu_log_loss(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> float:
     """Log loss, the mean negative log-likelihood of the probabilities.
 
@@ -139,7 +145,7 @@ def pu_log_loss(
 
     Parameters
     ----------
-    %y_true, y_prob, prior, scenario, sample_weight, propensity%
+    %y_true, y_prob, prior, scenario, sample_weight, propensity, checked, check_probability%
 
     Returns
     -------
@@ -162,6 +168,8 @@ def pu_log_loss(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
 
 
@@ -174,6 +182,8 @@ def pu_risk_score(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
     risk: str = "nnpu",
     loss: str = "quadratic",
 ) -> float:
@@ -185,7 +195,7 @@ def pu_risk_score(
 
     Parameters
     ----------
-    %y_true, y_score, prior, scenario, sample_weight, propensity%
+    %y_true, y_score, prior, scenario, sample_weight, propensity, checked, check_probability%
     risk : {"nnpu", "upu"}, default="nnpu"
         Non-negative or unbiased estimator. The unbiased one may be negative and is not clipped.
     loss : str, default="quadratic"
@@ -211,6 +221,8 @@ def pu_risk_score(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
         risk=risk,
         loss=loss,
     )

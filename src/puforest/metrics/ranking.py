@@ -77,7 +77,8 @@ def thresholds_of_ranks(sample: PUSample, distinct: Array, rank: NDArray[np.intp
         above = np.cumsum(np.bincount(rank, weights=weight, minlength=len(distinct)))
         return np.minimum(above, 1.0)
 
-    return Thresholds(distinct, fraction(sample.positive), fraction(sample.population), rank)
+    positive = sample.positive / sample.positive_total
+    return Thresholds(distinct, fraction(positive), fraction(sample.population), rank)
 
 
 def _middles(fractions: Array) -> Array:
@@ -95,7 +96,15 @@ def _roc_auc(sample: PUSample, scores: Array, prior: float) -> Estimate:
     beaten_by = _middles(at.r)[at.of_row] / (1 - prior)
     beats = (1 - _middles(at.q)[at.of_row]) / (1 - prior)
     value = sample.of_population(beaten_by) - prior / 2 / (1 - prior)
-    return Estimate(value, beats, beaten_by)
+    return Estimate(value, _of_normalized(sample, beats), beaten_by)
+
+
+def _of_normalized(sample: PUSample, on_positives: Array) -> Array:
+    """Contributions to a mean over the positives whose weights were divided by their sum."""
+    if sample.checks is None:  # the sum is fixed
+        return on_positives
+    total = sample.positive_total
+    return (on_positives - sample.of_positives(on_positives) / total) / total
 
 
 def _average_precision(sample: PUSample, scores: Array, prior: float) -> Estimate:
@@ -118,7 +127,7 @@ def _average_precision(sample: PUSample, scores: Array, prior: float) -> Estimat
     on_population = from_there_down(-slope * np.where(free, precision, 0.0))
     return Estimate(
         float(step @ clipped),
-        clipped[at.of_row] + from_there_down(slope * prior),
+        _of_normalized(sample, clipped[at.of_row] + from_there_down(slope * prior)),
         on_population,
         at.mismatch(sample, prior),
     )
@@ -149,6 +158,8 @@ def pu_roc_auc_score(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> float:
     """Area under the ROC curve: (A - π/2) / (1 - π), where A is the area for P against U.
 
@@ -157,7 +168,7 @@ def pu_roc_auc_score(
 
     Parameters
     ----------
-    %y_true, y_score, prior, scenario, sample_weight, propensity%
+    %y_true, y_score, prior, scenario, sample_weight, propensity, checked, check_probability%
 
     Returns
     -------
@@ -179,6 +190,8 @@ def pu_roc_auc_score(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
 
 
@@ -191,6 +204,8 @@ def pu_average_precision_score(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> float:
     """Average precision: the mean precision at the scores of the positives.
 
@@ -200,7 +215,7 @@ def pu_average_precision_score(
 
     Parameters
     ----------
-    %y_true, y_score, prior, scenario, sample_weight, propensity%
+    %y_true, y_score, prior, scenario, sample_weight, propensity, checked, check_probability%
 
     Returns
     -------
@@ -222,6 +237,8 @@ def pu_average_precision_score(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
 
 
@@ -234,6 +251,8 @@ def pu_roc_curve(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> tuple[Array, Array, Array]:
     """ROC curve: false and true positive rates at all thresholds.
 
@@ -243,7 +262,7 @@ def pu_roc_curve(
 
     Parameters
     ----------
-    %y_true, y_score, prior, scenario, sample_weight, propensity%
+    %y_true, y_score, prior, scenario, sample_weight, propensity, checked, check_probability%
 
     Returns
     -------
@@ -261,7 +280,14 @@ def pu_roc_curve(
     [0.0, 0.5, 1.0, 1.0, 1.0, 1.0]
     """
     at, known = _curve(
-        y_true, y_score, prior, scenario, sample_weight=sample_weight, propensity=propensity
+        y_true,
+        y_score,
+        prior,
+        scenario,
+        sample_weight=sample_weight,
+        propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     fpr, tpr = roc_points(at, known)
     return fpr, tpr, np.append(np.inf, at.threshold)
@@ -281,6 +307,8 @@ def pu_precision_recall_curve(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> tuple[Array, Array, Array]:
     """Precision-recall curve: precision and recall at all thresholds.
 
@@ -288,7 +316,7 @@ def pu_precision_recall_curve(
 
     Parameters
     ----------
-    %y_true, y_score, prior, scenario, sample_weight, propensity%
+    %y_true, y_score, prior, scenario, sample_weight, propensity, checked, check_probability%
 
     Returns
     -------
@@ -307,7 +335,14 @@ def pu_precision_recall_curve(
     [0.25, 0.3333333333333333, 0.5, 1.0, 0.5, 1.0]
     """
     at, known = _curve(
-        y_true, y_score, prior, scenario, sample_weight=sample_weight, propensity=propensity
+        y_true,
+        y_score,
+        prior,
+        scenario,
+        sample_weight=sample_weight,
+        propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     precision, recall = precision_recall_points(at, known)
     return precision, recall, at.threshold[::-1]
@@ -327,6 +362,8 @@ def _curve(
     *,
     sample_weight: ArrayLike | None,
     propensity: ArrayLike | None,
+    checked: ArrayLike | None,
+    check_probability: ArrayLike | None,
 ) -> tuple[Thresholds, float]:
     data = evaluation_set(
         ROC_AUC,
@@ -336,6 +373,8 @@ def _curve(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     at = thresholds(data.sample, data.values)
     mismatch = at.mismatch(data.sample, data.prior)

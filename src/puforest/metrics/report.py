@@ -112,6 +112,8 @@ def pu_classification_report(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
     confidence: float = CONFIDENCE,
     method: str = "delta",
     prior_interval: tuple[float, float] | None = None,
@@ -133,7 +135,8 @@ def pu_classification_report(
         for the Brier score, the log loss and the calibration error.
     prior : float or PriorEstimate
         Class prior: the fraction of positives in the population.
-    %scenario, sample_weight, propensity, confidence, method, prior_interval, n_resamples%
+    %scenario, sample_weight, propensity, checked, check_probability%
+    %confidence, method, prior_interval, n_resamples%
     %random_state%
 
     Returns
@@ -159,7 +162,12 @@ def pu_classification_report(
     lee_liu                    2.13      1.58 to 2.61
     """
     sample = pu_sample(
-        y_true, scenario=scenario, sample_weight=sample_weight, propensity=propensity
+        y_true,
+        scenario=scenario,
+        sample_weight=sample_weight,
+        propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     assumed = MetricPrior.read(sample, prior, prior_interval)
     settings = IntervalSettings.for_prior(assumed, confidence, method, n_resamples, random_state)

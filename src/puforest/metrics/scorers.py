@@ -61,6 +61,8 @@ class PUScorer(BaseEstimator):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         propensity: ArrayLike | None = None,
+        checked: ArrayLike | None = None,
+        check_probability: ArrayLike | None = None,
     ) -> float:
         """Evaluate a fitted estimator on held-out rows.
 
@@ -78,6 +80,10 @@ class PUScorer(BaseEstimator):
             Sample weights.
         propensity : array-like of shape (n_samples,), optional
             Probability that each labeled row is labeled given that it is positive.
+        checked : array-like of shape (n_samples,), optional
+            Verdicts on unlabeled rows, as in ``fit``.
+        check_probability : float or array-like of shape (n_samples,), optional
+            Probability with which a row with these features was selected for checking.
 
         Returns
         -------
@@ -101,6 +107,8 @@ class PUScorer(BaseEstimator):
             scenario=scenario,
             sample_weight=sample_weight,
             propensity=propensity,
+            checked=checked,
+            check_probability=check_probability,
             **options,
         )
         return value if metric.greater_is_better else -value

@@ -52,6 +52,8 @@ def detect_trivial(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
     margin: float = 0.01,
     confidence: float = CONFIDENCE,
 ) -> Triviality:
@@ -63,7 +65,7 @@ def detect_trivial(
 
     Parameters
     ----------
-    %y_true, y_pred, scenario, sample_weight, propensity%
+    %y_true, y_pred, scenario, sample_weight, propensity, checked, check_probability%
     margin : float, default=0.01
         Fraction of rows, in both samples, that a trivial classifier may predict differently.
     confidence : float, default=0.95
@@ -84,7 +86,12 @@ def detect_trivial(
         if not check.is_real(value) or not 0 <= value < 1:
             raise ValueError(f"{name} must be at least 0 and below 1, got {value!r}")
     sample = pu_sample(
-        y_true, scenario=scenario, sample_weight=sample_weight, propensity=propensity
+        y_true,
+        scenario=scenario,
+        sample_weight=sample_weight,
+        propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     return triviality(
         EvaluationSet(sample, predicted_positive(y_true, y_pred), prior=float("nan")),

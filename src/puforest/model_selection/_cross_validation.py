@@ -69,8 +69,9 @@ def cross_validate(
     verbose : int, default=0
         Verbosity level.
     params : dict, optional
-        Metadata of the rows, such as ``{"sample_weight": ..., "propensity": ...}``. The arrays are
-        split along with the rows and passed to ``fit`` and to the scorers that have a parameter of
+        Metadata of the rows, such as ``{"sample_weight": ..., "propensity": ...}``; with
+        "checked", folds are also stratified by verdict. The arrays are split along with the rows
+        and passed to ``fit`` and to the scorers that have a parameter of
         that name; in a pipeline, to ``fit`` of its last step, unless other steps request them with
         ``set_fit_request``. If scikit-learn's metadata routing is enabled, set all requests
         yourself.
@@ -101,7 +102,7 @@ def cross_validate(
     """
     X, scorers = as_table(X), _scorers(scoring)
     shared = {
-        "cv": pu_cv(cv),
+        "cv": pu_cv(cv, X, y, (params or {}).get("checked")),
         "n_jobs": n_jobs,
         "verbose": verbose,
         "params": params,

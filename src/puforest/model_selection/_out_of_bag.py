@@ -54,6 +54,8 @@ def oob_risk(
     scenario: str | None = None,
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> OutOfBagRisk:
     """Estimate the risk of a forest from out-of-bag votes, without cross-validation.
 
@@ -83,6 +85,8 @@ def oob_risk(
         Sampling scenario; that of the fit by default.
     sample_weight, propensity : array-like of shape (n_samples,), optional
         Sample weights and propensities, as passed to ``fit``.
+    checked, check_probability : array-like of shape (n_samples,), optional
+        Verdicts on unlabeled rows and the probabilities of checking them, as passed to ``fit``.
 
     Returns
     -------
@@ -114,7 +118,12 @@ def oob_risk(
             "forest.oob_decision_function_ with y using scikit-learn's metrics"
         )
     check.one_of("risk", risk, ("nnpu", "upu"))
-    given = {"sample_weight": sample_weight, "propensity": propensity}
+    given = {
+        "sample_weight": sample_weight,
+        "propensity": propensity,
+        "checked": checked,
+        "check_probability": check_probability,
+    }
     scenario = trees._record.scenario if scenario is None else scenario
     sample = pu_sample(y, scenario=scenario, **given)
     if len(sample) != len(decision):

@@ -72,6 +72,8 @@ def prior_sensitivity(
     scenario: str | None = None,
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
 ) -> PriorSensitivity:
     """Evaluate how predictions and metrics depend on the class prior, without refitting.
 
@@ -95,6 +97,9 @@ def prior_sensitivity(
         Sampling scenario of `X`; that of the fit by default. Only used with `y`.
     sample_weight, propensity : array-like of shape (n_samples,), optional
         Sample weights and propensities. Only used with `y`.
+    checked, check_probability : array-like of shape (n_samples,), optional
+        Verdicts on unlabeled rows and the probabilities of checking them, as in ``fit``. Only used
+        with `y`.
 
     Returns
     -------
@@ -118,8 +123,15 @@ def prior_sensitivity(
     """
     found = uncalibrated("estimator", estimator, "its calibration is for one prior only")
     trees = found.trees
-    if y is None and (sample_weight is not None or propensity is not None):
-        raise ValueError("sample_weight and propensity are only used with y: pass y too")
+    given = {
+        "sample_weight": sample_weight,
+        "propensity": propensity,
+        "checked": checked,
+        "check_probability": check_probability,
+    }
+    for name, value in given.items():
+        if y is None and value is not None:
+            raise ValueError(f"{name} is only used with y: pass y too")
     sample = None
     if y is not None:
         if trees._record.is_supervised:
@@ -130,8 +142,7 @@ def prior_sensitivity(
         sample = pu_sample(
             y,
             scenario=trees._record.scenario if scenario is None else scenario,
-            sample_weight=sample_weight,
-            propensity=propensity,
+            **given,
         )
     grid = _grid(trees, priors, sample)
     if trees._record.calibrator is None:  # otherwise the calibration depends on the prior
@@ -157,7 +168,8 @@ def sensitivity_of(
             raise ValueError(f"y has {len(sample)} rows, but X has {positive.shape[1]}")
         sample.class_prior(grid[0])
         population = sample.population
-        metrics = _metrics(grid, positive @ sample.positive, positive @ population)
+        r = [sample.at(p).of_positives(row) for p, row in zip(grid, positive, strict=True)]
+        metrics = _metrics(grid, np.array(r), positive @ population)
     fitted = decide(trees) > 0
     return PriorSensitivity(
         prior=trees.prior_,

@@ -11,11 +11,15 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, che
 from sklearn.utils import check_consistent_length
 
 from puforest import _validation as check
+from puforest._checks import verdicts
 from puforest._cross_fitting import Split
 from puforest._duplicate_rows import duplicate_groups
 from puforest._rows import take_rows
 
 __all__ = ["PUShuffleSplit", "PUStratifiedKFold", "pu_train_test_split"]
+
+# Strata of the rows; 0 for unlabeled rows that were not checked.
+FOUND_NEGATIVE, FOUND_POSITIVE, LABELED = 1, 2, 3
 
 
 class _PUSplit:
@@ -24,7 +28,12 @@ class _PUSplit:
     group_duplicates: bool
 
     def split(
-        self, X: check.MatrixLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
+        self,
+        X: check.MatrixLike,
+        y: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        checked: ArrayLike | None = None,
     ) -> Iterator[Split]:
         """Generate row indices of training and test sets.
 
@@ -36,6 +45,9 @@ class _PUSplit:
             PU labels: two values, the larger for labeled rows.
         groups : ignored
             For API compatibility.
+        checked : array-like of shape (n_samples,), optional
+            Verdicts on unlabeled rows, as in ``fit``. Rows found positive and rows found negative
+            are then divided evenly too, if each part can have one.
 
         Yields
         ------
@@ -44,28 +56,38 @@ class _PUSplit:
         """
         _, labeled = check.labels(check.label_vector(y), "labeled", "unlabeled")
         check_consistent_length(X, labeled)
+        stratum = _strata(labeled, checked)
         if not check.boolean("group_duplicates", self.group_duplicates):
             self._require_enough(labeled.sum(), (~labeled).sum())
-            for split in self._strata(labeled, groups):
+            for split in self._split_strata(stratum, groups):
                 yield _with_both_kinds(split, labeled)
             return
         group = duplicate_groups(X)
         with_label = np.bincount(group, weights=labeled) > 0
         with_unlabeled = np.bincount(group, weights=~labeled) > 0
         self._require_enough(with_label.sum(), with_unlabeled.sum())
-        for train, test in self._strata(with_label, groups):
+        of_group = np.zeros(len(with_label), dtype=np.intp)
+        np.maximum.at(of_group, group, stratum)
+        for train, test in self._split_strata(of_group, groups):
             split = np.flatnonzero(np.isin(group, train)), np.flatnonzero(np.isin(group, test))
             yield _with_both_kinds(split, labeled)
 
-    def _strata(self, stratum: NDArray[np.bool_], groups: Any) -> Iterator[Split]:
+    def _split_strata(self, stratum: NDArray[np.intp], groups: Any) -> Iterator[Split]:
+        sizes = np.bincount(stratum, minlength=LABELED + 1)
+        for checked in (FOUND_NEGATIVE, FOUND_POSITIVE):
+            if sizes[checked] < self._n_parts():
+                stratum = np.where(stratum == checked, 0, stratum)
         return cast(
             Iterator[Split],
             super().split(np.zeros(len(stratum)), stratum, groups),  # type: ignore[misc]
         )
 
+    def _n_parts(self) -> int:
+        return int(self.n_splits) if isinstance(self, StratifiedKFold) else 2
+
     def _require_enough(self, labeled: int, unlabeled: int) -> None:
         """Refuse data with fewer labeled or unlabeled rows than parts."""
-        parts = self.n_splits if isinstance(self, StratifiedKFold) else 2
+        parts = self._n_parts()
         distinct = "distinct " if self.group_duplicates else ""
         for kind, number in (("labeled", labeled), ("unlabeled", unlabeled)):
             if number < parts:
@@ -74,6 +96,16 @@ class _PUSplit:
                     f"y has {number} {distinct}{kind} rows, too few for {name}: each part needs "
                     "at least one. Use fewer folds, or the out-of-bag risk of a forest."
                 )
+
+
+def _strata(labeled: NDArray[np.bool_], checked: ArrayLike | None) -> NDArray[np.intp]:
+    """Return the stratum of each row; that of a group of duplicates is the largest."""
+    stratum = np.where(labeled, LABELED, 0)
+    if checked is not None:
+        verdict = verdicts(checked, len(labeled))
+        stratum[~labeled & (verdict == 0)] = FOUND_NEGATIVE
+        stratum[~labeled & (verdict == 1)] = FOUND_POSITIVE
+    return stratum
 
 
 def _with_both_kinds(split: Split, labeled: NDArray[np.bool_]) -> Split:
@@ -185,6 +217,7 @@ def pu_train_test_split(
     train_size: int | float | None = None,
     random_state: int | np.random.RandomState | None = None,
     group_duplicates: bool = False,
+    checked: ArrayLike | None = None,
 ) -> list[Any]:
     """Split data into a training and a test set with the same fraction of labeled rows.
 
@@ -205,6 +238,9 @@ def pu_train_test_split(
         Seed of the split.
     group_duplicates : bool, default=False
         Whether to keep duplicate rows in the same part; see `PUStratifiedKFold`.
+    checked : array-like of shape (n_samples,), optional
+        Verdicts on unlabeled rows, as in ``fit``, to divide them evenly too. Pass them among `more`
+        as well to split them.
 
     Returns
     -------
@@ -231,15 +267,20 @@ def pu_train_test_split(
     )
     arrays = (X, y, *more)
     check_consistent_length(*arrays)
-    parts = next(splitter.split(X, y))
+    parts = next(splitter.split(X, y, checked=checked))
     return [take_rows(array, part) for array in arrays for part in parts]
 
 
-def pu_cv(cv: Any) -> Any:
+def pu_cv(
+    cv: Any, X: check.MatrixLike = None, y: ArrayLike | None = None, checked: Any = None
+) -> Any:
     """Make a splitter; None and integers become `PUStratifiedKFold`.
 
-    Its seed is fixed, so that estimators are compared on the same folds.
+    Its seed is fixed, so that estimators are compared on the same folds. With checked rows, a
+    splitter of this module is replaced by its splits, which are stratified by verdict.
     """
     if cv is None or check.is_integer(cv):
-        return PUStratifiedKFold(5 if cv is None else cv, random_state=0)
+        cv = PUStratifiedKFold(5 if cv is None else cv, random_state=0)
+    if checked is not None and isinstance(cv, _PUSplit):
+        return list(cv.split(X, y, checked=checked))
     return check_cv(cv)

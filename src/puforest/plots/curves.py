@@ -95,6 +95,8 @@ def plot_roc(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
     confidence: float = CONFIDENCE,
     n_resamples: int = 200,
     random_state: int | np.random.RandomState | None = None,
@@ -106,7 +108,8 @@ def plot_roc(
 
     Parameters
     ----------
-    %y_true, y_score, prior, scenario, sample_weight, propensity, confidence, n_resamples%
+    %y_true, y_score, prior, scenario, sample_weight, propensity, checked, check_probability%
+    %confidence, n_resamples%
     %random_state, ax%
 
     Returns
@@ -128,6 +131,8 @@ def plot_roc(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     area = _value(rows, ROC_AUC)
     ax = axes(
@@ -151,6 +156,8 @@ def plot_precision_recall(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
     confidence: float = CONFIDENCE,
     n_resamples: int = 200,
     random_state: int | np.random.RandomState | None = None,
@@ -162,7 +169,8 @@ def plot_precision_recall(
 
     Parameters
     ----------
-    %y_true, y_score, prior, scenario, sample_weight, propensity, confidence, n_resamples%
+    %y_true, y_score, prior, scenario, sample_weight, propensity, checked, check_probability%
+    %confidence, n_resamples%
     %random_state, ax%
 
     Returns
@@ -184,6 +192,8 @@ def plot_precision_recall(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     mean = _value(rows, AVERAGE_PRECISION)
     ax = axes(ax, title="Precision-recall curve (PU data)", xlabel="Recall", ylabel="Precision")
@@ -202,6 +212,8 @@ def plot_reliability(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
     n_bins: int = 10,
     strategy: str = "quantile",
     confidence: float = CONFIDENCE,
@@ -215,7 +227,8 @@ def plot_reliability(
 
     Parameters
     ----------
-    %y_true, y_prob, prior, scenario, sample_weight, propensity, n_bins, strategy, confidence, ax%
+    %y_true, y_prob, prior, scenario, sample_weight, propensity, checked, check_probability%
+    %n_bins, strategy, confidence, ax%
 
     Returns
     -------
@@ -237,6 +250,8 @@ def plot_reliability(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     settings = IntervalSettings(confidence, "delta", None, 2, None)
     found = reliability(rows, settings, n_bins=n_bins, strategy=strategy)
@@ -271,6 +286,8 @@ def plot_score_distributions(
     scenario: str = "case-control",
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
+    check_probability: ArrayLike | None = None,
     n_bins: int = 30,
     ax: Axes | None = None,
 ) -> Axes:
@@ -283,7 +300,8 @@ def plot_score_distributions(
 
     Parameters
     ----------
-    %y_true, y_score, prior, scenario, sample_weight, propensity, n_bins, ax%
+    %y_true, y_score, prior, scenario, sample_weight, propensity, checked, check_probability%
+    %n_bins, ax%
 
     Returns
     -------
@@ -304,6 +322,8 @@ def plot_score_distributions(
         scenario=scenario,
         sample_weight=sample_weight,
         propensity=propensity,
+        checked=checked,
+        check_probability=check_probability,
     )
     edges = np.histogram_bin_edges(rows.values, check.integer("n_bins", n_bins, 1))
     population, positives = (

@@ -131,7 +131,7 @@ def collect(
         data["histogram"] = of_quality.score_histogram(*scored, prior.value)
         data["reliability"] = of_quality.reliability(*scored, assumed)
         data["gains"] = of_quality.gains(*scored, assumed)
-        if _smaller_group(rows) >= _MIN_ROWS:
+        if _smaller_group(rows) >= MIN_ROWS:
             data["baseline"] = baseline_part(rows, quality, assumed, n_jobs, rng)
         if not subject.calibrated:  # a calibration map is for one prior
             with _warnings_as_notes() as notes:
