@@ -90,8 +90,12 @@ def is_pure(w_p, w_u, risk, loss):
 # Row weights: the table of scenarios, written out row by row
 
 
-def row_weights(labeled, sample_weight, *, risk, scenario, prior, propensity=None):
+def row_weights(
+    labeled, sample_weight, *, risk, scenario, prior, propensity=None, verdict=None, e=None
+):
     """Weights (w_p, w_u) of each row; `prior` may be None if it is implied.
+
+    `verdict` is 1, 0 or nan (not checked), and `e` the probability of being checked.
 
     Sample weights count by their ratios alone. Those above 0 that floats cannot hold beside the
     largest one, scaled to at most 1 by a power of two, are refused: digits would be lost, and a
@@ -119,6 +123,13 @@ def row_weights(labeled, sample_weight, *, risk, scenario, prior, propensity=Non
         w_u[~labeled] = s[~labeled] / n_u
     else:
         w_u[:] = s / n
+    for i in range(len(s) if verdict is not None else 0):
+        if labeled[i] and scenario == "case-control":
+            w_p[i] *= 1 - e[i]
+        elif labeled[i]:
+            w_p[i] = w_u[i] + (w_p[i] - w_u[i]) * (1 - e[i])
+        elif verdict[i] == 1:
+            w_p[i] = w_u[i]
     return w_p, w_u
 
 
@@ -201,19 +212,27 @@ class Tree:
     `positive` and `sample` are the weights of the rows within their groups, `masses` the three
     totals (W_p of the labeled, W_u of the labeled, W_u of the unlabeled rows), `thresholds`
     is "random" or "optimal", `categorical` is a set of features and `monotone` a direction, 1 or
-    -1, by feature.
+    -1, by feature. Unlabeled rows that were found positive, `confirmed`, are a third group, whose
+    W_p and W_u are two more totals.
     """
 
     def __init__(
         self, X, labeled, positive, sample, masses, *, key, risk, loss, thresholds, max_features,
         n_thresholds=1, max_depth=math.inf, min_samples_split=2, min_samples_leaf=1,
         min_risk_reduction=-math.inf, max_leaf_nodes=None, categorical=(), monotone=None,
+        confirmed=None,
     ):  # fmt: skip
         self.X, self.labeled = np.asarray(X, dtype=float), labeled
         self.positive, self.sample = positive, sample
-        self.factor_p = masses[0] / positive[labeled].sum()
-        self.factor_l = masses[1] / sample[labeled].sum()
-        self.factor_u = masses[2] / sample[~labeled].sum()
+        self.confirmed = np.zeros(len(labeled), dtype=bool) if confirmed is None else confirmed
+
+        def factor(mass, weights):
+            return mass / weights.sum() if weights.any() else 0.0
+
+        self.factor_p = factor(masses[0], positive[labeled])
+        self.factor_l = factor(masses[1], sample[labeled])
+        self.factor_u = factor(masses[2], sample[~labeled & ~self.confirmed])
+        self.factors_c = [factor(mass, sample[self.confirmed]) for mass in masses[3:]] or [0, 0]
         self.risk, self.loss, self.thresholds = risk, loss, thresholds
         self.max_features, self.n_thresholds = max_features, n_thresholds
         self.max_depth, self.min_samples_split = max_depth, min_samples_split
@@ -227,10 +246,12 @@ class Tree:
             self.grow_best_first(max_leaf_nodes)
 
     def masses(self, rows):
-        p, u = rows[self.labeled[rows]], rows[~self.labeled[rows]]
+        p, c = rows[self.labeled[rows]], rows[self.confirmed[rows]]
+        u = rows[~self.labeled[rows] & ~self.confirmed[rows]]
         w_p = self.factor_p * math.fsum(self.positive[p])
         w_u = self.factor_l * math.fsum(self.sample[p]) + self.factor_u * math.fsum(self.sample[u])
-        return w_p, w_u
+        found = math.fsum(self.sample[c])
+        return w_p + self.factors_c[0] * found, w_u + self.factors_c[1] * found
 
     def node(self, rows, key, depth, features):
         return Node(rows, key, depth, features, *self.masses(rows))
@@ -414,9 +435,16 @@ class Tree:
 # Samples
 
 
-def draw_sample(key, n_labeled, n_rows, *, replace, together, labeled, unlabeled):
-    """Positions of the rows that a tree uses; labeled rows come first."""
-    if not replace and labeled == n_labeled and unlabeled == n_rows - n_labeled:
+def draw_sample(
+    key, n_labeled, n_rows, *, replace, together, labeled, unlabeled, n_confirmed=0, confirmed=0
+):
+    """Positions of the rows that a tree uses.
+
+    Labeled rows come first, then unlabeled rows that were found positive.
+    """
+    others = n_labeled + n_confirmed
+    drawn = labeled + confirmed + unlabeled
+    if not replace and drawn == n_rows:
         return np.arange(n_rows)
     rng = Rng(derive(key, SAMPLE))
     times = np.zeros(n_rows, dtype=int)
@@ -432,12 +460,13 @@ def draw_sample(key, n_labeled, n_rows, *, replace, together, labeled, unlabeled
 
     if together:
         draw(0, n_rows, n_rows)
-        for first, last in ((0, n_labeled), (n_labeled, n_rows)):
-            if times[first:last].sum() == 0:
+        for first, last in ((0, n_labeled), (n_labeled, others), (others, n_rows)):
+            if first < last and times[first:last].sum() == 0:
                 times[first + rng.below(last - first)] += 1
     else:
         draw(0, n_labeled, labeled)
-        draw(n_labeled, n_rows - n_labeled, unlabeled)
+        draw(n_labeled, n_confirmed, confirmed)
+        draw(others, n_rows - others, unlabeled)
     return np.repeat(np.arange(n_rows), times)
 
 

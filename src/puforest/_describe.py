@@ -162,6 +162,7 @@ def _about_trees(found: Unwrapped) -> list[tuple[str, str]]:
             f"{record.n_labeled:,} {groups[0]} and {record.n_unlabeled:,} {groups[1]} rows, "
             f"{forest.n_features:,} features",
         ),
+        *_about_checks(record),
         *_about_columns(found),
         *_about_growth(record),
         ("prior", _prior(record)),
@@ -178,6 +179,15 @@ def _about_trees(found: Unwrapped) -> list[tuple[str, str]]:
     if record.out_of_bag is not None:
         about.append(("out-of-bag risk", _out_of_bag_risk(found.trees)))
     return about
+
+
+def _about_checks(record: FitRecord) -> list[tuple[str, str]]:
+    """Describe the verdicts on unlabeled rows, if there are any."""
+    checked = record.n_confirmed + record.n_refuted
+    if checked == 0:
+        return []
+    text = f"{checked:,} unlabeled rows, of which {record.n_confirmed:,} positive"
+    return [("checked rows", text)]
 
 
 def _out_of_bag_risk(trees: Any) -> str:

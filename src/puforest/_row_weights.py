@@ -38,21 +38,28 @@ def growth(rows: TrainingRows, masses: GroupMasses) -> tuple[TrainingRows, Group
     if rows.known is None:
         return rows, masses
     sample = training_sample(rows, masses)
-    return with_weights(rows, masses.labeled_p * sample.positive, sample.population)
+    # Not from sample.positive: rows that are known to be positive must have w_p = w_u exactly.
+    unknown = (1 - rows.known) * (masses.labeled_p * sample.labeled_weight)
+    return with_weights(rows, unknown + rows.known * sample.population, sample.population)
 
 
 def with_weights(rows: TrainingRows, w_p: Array, w_u: Array) -> tuple[TrainingRows, GroupMasses]:
     """Give rows weights by position. Those found positive must have proportional w_p and w_u."""
     n = rows.n_labeled
     others = n + rows.n_confirmed
+
+    def total(weight: Array) -> float:
+        # In the order of the core, so that a tree on all rows does not rescale them.
+        return float(np.cumsum(weight)[-1]) if len(weight) else 0.0
+
     # The core computes both masses of confirmed rows from w_u, and recognizes them by w_p > 0.
     positive = np.where(np.arange(len(w_p)) < n, w_p, 0.0)
     positive[n:others] = 1.0
     masses = GroupMasses(
-        labeled_p=float(w_p[:n].sum()),
-        labeled_u=float(w_u[:n].sum()),
-        unlabeled_u=float(w_u[others:].sum()),
-        confirmed_p=float(w_p[n:others].sum()),
-        confirmed_u=float(w_u[n:others].sum()),
+        labeled_p=total(w_p[:n]),
+        labeled_u=total(w_u[:n]),
+        unlabeled_u=total(w_u[others:]),
+        confirmed_p=total(w_p[n:others]),
+        confirmed_u=total(w_u[n:others]),
     )
     return replace(rows, growth_weights=(positive, w_u)), masses
