@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
 from puforest._prior_estimate import PriorEstimate
 from puforest._training_rows import TrainingRows
@@ -18,6 +17,7 @@ from puforest.prior._base import (
     weighted_labels,
 )
 from puforest.prior._docs import documented
+from puforest.prior._limits import effective_size, fraction_above, identified
 from puforest.prior._scores import ScoredPriorEstimator
 
 __all__ = ["BBE"]
@@ -36,8 +36,7 @@ class BBE(ScoredPriorEstimator):
     The prior is estimated as the fraction of unlabeled rows with a score above a threshold,
     divided by the fraction of labeled rows above it. The threshold minimizes an upper confidence
     bound of this ratio: it must be high enough to exclude most negatives, and low enough for both
-    fractions to be well estimated. The interval is valid for any distribution of the scores, hence
-    conservative.
+    fractions to be well estimated.
 
     Parameters
     ----------
@@ -125,18 +124,6 @@ def best_bin(
         "unlabeled_above": q_u[kept],
         "chosen": float(threshold[best]),
     }
-    return UnlabeledPrior(float(quotient[best]), float(lower[best]), float(upper[best]), evidence)
-
-
-def fraction_above(scores: Array, weight: Array, threshold: Array) -> Array:
-    """Weighted fraction of the scores at or above each of the ascending thresholds."""
-    order = np.argsort(scores)
-    below = np.concatenate([[0.0], np.cumsum(weight[order])])
-    fraction: Array = 1 - below[np.searchsorted(scores[order], threshold)] / below[-1]
-    return fraction
-
-
-def effective_size(weight: Array) -> float:
-    """Effective sample size: the number of equally weighted rows that are as informative."""
-    weight = check.at_most_one(weight)
-    return float(weight.sum() ** 2 / (weight @ weight))
+    value = float(quotient[best])
+    groups = (positive, unlabeled, w_p, w_u)
+    return identified(value, value, *groups, confidence=confidence, evidence=evidence)
