@@ -151,8 +151,7 @@ def checks_by_score(
 ) -> Checks:
     """Select rows by their predicted probabilities, other than the excluded ones."""
     rng = check.random_state(random_state)
-    unlabeled = ~excluded
-    candidates = np.flatnonzero(unlabeled)
+    candidates = np.flatnonzero(~excluded)
     if n > len(candidates):
         raise ValueError(f"n={n} is more than the {len(candidates)} unlabeled rows")
     found = _design(design, n, score[candidates])

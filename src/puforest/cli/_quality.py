@@ -29,6 +29,8 @@ CHECKED_METRICS = {
     "pu_roc_auc": "auc",
 }
 
+PRIOR = "Class prior"
+
 # Part of the notes on values that left their range by no more than chance explains.
 CHANCE = "may be chance"
 
@@ -107,8 +109,11 @@ def show_quality(
         header += ["checked rows", f"{100 * checks.confidence:g}% interval"]
     if truth is not None:
         header.append("truth")
-    rows = []
     clipped = {name: found for name, found in report.metrics.items() if found.clipped}
+    rows = []
+    if checks is not None:
+        prior = f"{report.prior:.3g}" if report.prior_bound is None else report.prior_text
+        rows.append([PRIOR, prior, "", *prior_cells(checks), *([""] if truth else [])])
     for name, found in report.metrics.items():
         mark = "*" if found.clipped else " " if clipped else ""
         row = [METRICS[name].label, f"{found.value_text}{mark}", found.range_text]
@@ -133,6 +138,13 @@ def show_quality(
             console.detail(note)
     if report.trivial:
         console.warning(report.trivial.message)
+
+
+def prior_cells(checks: CheckedEstimates) -> list[str]:
+    """Return the cells of the class prior that checked rows show."""
+    if checks.prior is None:
+        return ["unknown", range_text(*checks.prior_bounds)]
+    return from_checks(CheckedEstimate(checks.prior.value, *checks.prior.interval))
 
 
 def from_checks(found: CheckedEstimate | None) -> list[str]:

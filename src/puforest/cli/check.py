@@ -160,14 +160,19 @@ def check(
             point=source.decimal or ".",
         )
     name = shlex.quote(str(output))
-    where = ", scored out of bag" if origin.out_of_bag else ""
-    console.info(f"{o.plural(n, 'row')} of {n_left:,} written to {output}{where}")
+    kind = "unlabeled rows" if labeled.any() else "rows"
+    console.info(f"{n:,} of {n_left:,} {kind} written to {output}")
+    if origin.out_of_bag:
+        console.info("These are the training rows: they were scored out of bag")
     if len(features) < len(columns.features):
         console.info(
             f"The sheet shows the {len(features):,} most important of {len(columns.features):,} "
             "features; see --show"
         )
-    console.info(f"Next: fill in the column verdict, and pass --checked {name} to puforest fit")
+    console.info(
+        f"Next: fill in the column verdict, and pass --checked {name} to puforest fit, evaluate or "
+        "report"
+    )
     return {
         "sheet": str(output),
         "rows": checks.rows + 1,

@@ -148,7 +148,7 @@ def evaluate(
     title = "Quality, estimated without labeled negatives"
     _quality.show_quality(console, title, report, known, found)
     if found is not None:
-        show_checks(console, report.prior, found)
+        compare_prior(console, report.prior, found)
     warn_of_training_rows(console, forest, report)
     return {
         "model": str(model),
@@ -166,22 +166,15 @@ def evaluate(
     }
 
 
-def show_checks(console: Console, prior: float, found: CheckedEstimates) -> None:
-    """Print the class prior that checked rows show, and compare it with that of the metrics."""
+def compare_prior(console: Console, prior: float, found: CheckedEstimates) -> None:
+    """Warn if the prior of the metrics contradicts checked rows, and print what they lack."""
     from puforest._prior_estimate import contradiction
-    from puforest.cli._prior_text import estimate_text
 
-    if found.prior is None:
-        low, high = found.prior_bounds
-        text = f"unknown, between {low:.3g} and {high:.3g}"
-    else:
-        text = estimate_text(found.prior)
-    console.facts("Checked rows", {"prior": text}, is_result=True)
     for note in found.notes:
         console.info(note)
     wrong = None if found.prior is None else contradiction(prior, found.prior)
     if wrong is not None:
-        console.warning(f"{wrong}. Estimates without checked rows assume it")
+        console.warning(f"{wrong}. The estimates without checked rows depend on it")
 
 
 def warn_of_training_rows(console: Console, forest: Any, report: ClassificationReport) -> None:

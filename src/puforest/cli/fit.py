@@ -147,6 +147,8 @@ def fit(
     if score is not None:
         facts["predictions"] = _quality.positive_text(table.labeled, score, forest.threshold_)
     console.facts("Forest", facts)
+    if prior is not None and score is not None:
+        warn_of_prior(console, prior, score, table, scenario)
     # Saved before the quality is estimated, so that an interruption does not lose the model.
     refuse_existing(output, force=force)
     forest.save(output)
@@ -214,6 +216,20 @@ def train(console: Console, forest: Any, table: PUTable, checks: Checks | None) 
         warnings.filterwarnings("ignore", NEARLY_UNIQUE)  # printed with the summary
         given = checks.fit_params() if checks is not None else {}
         forest.fit(table.features.X, table.labeled, **given, progress=done)
+
+
+def warn_of_prior(
+    console: Console, prior: float, score: NDArray[np.float64], table: PUTable, scenario: str
+) -> None:
+    """Warn of a given prior that the out-of-bag scores contradict."""
+    from puforest._prior_estimate import contradiction
+    from puforest._training_rows import training_rows
+    from puforest.prior.bbe import prior_from_scores
+
+    rows = training_rows(table.labeled, None, None, risk="nnpu")
+    wrong = contradiction(prior, prior_from_scores(score[rows.order], rows, scenario))
+    if wrong is not None:
+        console.warning(f"--prior {prior:g}: {wrong}")
 
 
 def describe_trees(forest: Any) -> str:

@@ -317,7 +317,7 @@ def write_top(
         raise ValueError(f"{source.path} has columns but no rows: there is nothing to rank")
     n = len(best.score)
     gains = expected_gains(forest, best.n_seen)
-    columns = {"rank": np.arange(1, n + 1), "row": best.row}
+    columns: dict[str, Any] = {"rank": np.arange(1, n + 1), "row": best.row}
     columns |= {name: best.others.column(name) for name in kept}
     columns[SCORE] = best.score
     if has_probabilities(forest):
