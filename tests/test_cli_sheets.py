@@ -251,7 +251,9 @@ def test_verdicts_that_contradict_labels(sheet, table, tmp_path):
 def test_contradicting_verdicts(sheet, table, tmp_path):
     one = save_sheet(sheet.answered(answer), tmp_path / "1.csv")
     two = save_sheet(sheet.answered(lambda row: "no"), tmp_path / "2.csv")
-    with pytest.raises(ValueError, match="2.csv, line 3, row 2: the verdict is negative, but pos"):
+    with pytest.raises(
+        ValueError, match=r"2\.csv, line 3, row 2: the verdict is negative, but pos"
+    ):
         match_verdicts([one, two], opened(table))
 
 
@@ -427,7 +429,8 @@ def test_codes_do_not_depend_on_the_order(cells):
     code = row_code(cells)
     assert code == row_code(dict(reversed(cells.items())))
     assert code != row_code(cells | {"another": 1})
-    assert code.isalpha() and len(code) == 10
+    assert code.isalpha()
+    assert len(code) == 10
 
 
 def test_fingerprints_tell_files_apart(tmp_path):
