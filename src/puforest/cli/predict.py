@@ -146,6 +146,7 @@ def predict(
         output_extension(output)
         refuse_existing(output, force=force, inputs=[model, data])
     forest = o.load_for(model, threads)
+    o.threshold_for(forest, threshold)  # fail early
     source = reading.open(data, forest)
     kept = kept_columns(source, keep, keep_all, TOP_COLUMNS if top else (SCORE, PREDICTED))
     # For a model without feature names, all columns but those given by --keep are features.
