@@ -3,27 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from prior_bounds import bounded
 from two_clouds import SCENARIOS, draw
 
 from puforest import PUExtraTreesClassifier, PUForestClassifier
 from puforest.metrics import expected_gains, gains_curve
-from puforest.prior import PriorEstimate
-
-
-def bounded(upper=0.5, value=0.4, low=0.0):
-    """An upper bound of the prior."""
-    return PriorEstimate(
-        value=value,
-        interval=(low, upper),
-        upper=upper,
-        kind="upper bound",
-        reason="No region is purely positive.",
-        confidence=0.95,
-        method="bbe",
-        scenario="case-control",
-        unlabeled_prior=value,
-        label_frequency=0.2,
-    )
 
 
 def scored(n, scenario, seed=0, prior=0.4):

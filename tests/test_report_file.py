@@ -26,6 +26,7 @@ def test_examples_of_the_documentation_run(tmp_path, monkeypatch):
     assert shown["low"] < 1 - names["benign"].mean() < shown["high"]
     assert data["rows"]["scored_by"] == "out-of-bag"
     assert data_of(tmp_path / "pipeline.html")["rows"]["folds"] == 5
+    assert data_of(tmp_path / "checked.html")["checked"]["n_checked"] == 50
     assert names["predicted"].mean() < 0.5
 
 

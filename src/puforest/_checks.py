@@ -60,13 +60,7 @@ def read_checks(
                 "pass the verdicts too, as checked"
             )
         return None
-    verdict = verdicts(checked, len(labeled))
-    wrong = np.flatnonzero(labeled & (verdict == 0))
-    if len(wrong):
-        raise ValueError(
-            f"checked: {named_rows(wrong)} found negative, but y marks them as labeled positives. "
-            "Correct the verdicts, or y if the labels are wrong."
-        )
+    verdict = consistent_verdicts(checked, labeled)
     seen = weight > 0
     looked_at = ~labeled & seen & ~np.isnan(verdict)
     if not looked_at.any():
@@ -85,6 +79,18 @@ def read_checks(
     known[confirmed] = 1.0
     known[~seen] = 0.0
     return Checks(known, confirmed, refuted)
+
+
+def consistent_verdicts(checked: Any, labeled: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Read verdicts, of which those of labeled rows must not be negative."""
+    verdict = verdicts(checked, len(labeled))
+    wrong = np.flatnonzero(labeled & (verdict == 0))
+    if len(wrong):
+        raise ValueError(
+            f"checked: {named_rows(wrong)} found negative, but y marks them as labeled positives. "
+            "Correct the verdicts, or y if the labels are wrong."
+        )
+    return verdict
 
 
 def verdicts(checked: Any, n: int) -> NDArray[np.float64]:

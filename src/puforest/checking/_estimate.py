@@ -182,11 +182,18 @@ def estimate_from_checks(
         elif (rows.probability[predicted] > 0).all():
             precision = CheckedEstimate(*quantities.precision(rows, threshold, z))
     if prior is not None and score is not None:
-        scar = scar and len(rows.labeled_score) > 1 and _resemble_labeled(rows, prior)
+        n_positive = None
+        if scar and len(rows.labeled_score) > 1:
+            n_positive = _number_if_alike(rows, prior)
+        if rows.n_positive == 0 and len(rows.known_score) == 0 and n_positive is None:
+            notes.append("No checked row is positive: recall and AUC are unknown.")
+        else:
+            auc = CheckedEstimate(*quantities.auc(rows, prior.value, z, n_positive=n_positive))
+            if threshold is not None:
+                found = quantities.recall(rows, threshold, z, n_positive=n_positive)
+                recall = CheckedEstimate(*found)
         if threshold is not None:
-            recall = CheckedEstimate(*quantities.recall(rows, threshold, z, scar))
-            f1 = CheckedEstimate(*quantities.f1(rows, threshold, z, scar))
-        auc = CheckedEstimate(*quantities.auc(rows, prior.value, z, scar))
+            f1 = CheckedEstimate(*quantities.f1(rows, threshold, z, n_positive=n_positive))
     return CheckedEstimates(
         prior=prior,
         prior_bounds=rows.prior_bounds,
@@ -203,15 +210,16 @@ def estimate_from_checks(
     )
 
 
-def _resemble_labeled(rows: CheckedRows, prior: PriorEstimate) -> bool:
-    """Return True if checked positives are ranked like labeled ones, and warn otherwise."""
-    difference = quantities.difference_to_labeled(rows, prior.unlabeled_prior)
+def _number_if_alike(rows: CheckedRows, prior: PriorEstimate) -> float | None:
+    """Number of unlabeled positives; None, with a warning, if they differ from labeled ones."""
+    n_positive = prior.unlabeled_prior * rows.n_unlabeled
+    difference = quantities.difference_to_labeled(rows, n_positive)
     if abs(difference) <= SIGNIFICANT:
-        return True
+        return n_positive
     warn(
         f"Positives among the checked rows have {'larger' if difference > 0 else 'smaller'} scores "
         f"than labeled rows, by {abs(difference):.1f} standard errors: either the labeled rows are "
         "not a random sample of the positives, or the scores are not held out. Recall, F1 and AUC "
         "are estimated from the verdicts only."
     )
-    return False
+    return None

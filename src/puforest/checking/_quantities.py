@@ -15,7 +15,6 @@ The last one is linearized in the prior π. Labeled rows of a single training se
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,24 +80,35 @@ def precision(rows: CheckedRows, threshold: float, z: float) -> Found:
     return solve(totals, lambda v: Equation(0 * v, 1.0, known - v * n), z)
 
 
-def recall(rows: CheckedRows, threshold: float, z: float, scar: bool) -> Found:
-    totals = _totals(rows, rows.score > threshold)
+def recall(
+    rows: CheckedRows, threshold: float, z: float, *, n_positive: float | None = None
+) -> Found:
+    """Estimate the recall, using that of labeled rows if the number of positives is given."""
     n, known = len(rows.known_score), np.count_nonzero(rows.known_score > threshold)
-    reference = _fraction(rows.labeled_score > threshold) if scar else None
-    return solve(totals, lambda v: Equation(-v, 1.0, known - v * n), z, reference)
+
+    def equation(v: Array) -> Equation:
+        return Equation(-v, 1.0, known - v * n)
+
+    reference = _recall_of_labeled(rows, threshold, n_positive)
+    return solve(_totals(rows, rows.score > threshold), equation, z, reference)
 
 
-def f1(rows: CheckedRows, threshold: float, z: float, scar: bool) -> Found:
-    totals = _totals(rows, rows.score > threshold)
+def f1(rows: CheckedRows, threshold: float, z: float, *, n_positive: float | None = None) -> Found:
+    """Estimate F1, using the recall of labeled rows if the number of positives is given."""
     known = np.count_nonzero(rows.known_score > threshold)
     n = len(rows.known_score) + np.count_nonzero(rows.score > threshold) + known
-    reference = _fraction(rows.labeled_score > threshold) if scar else None
-    return solve(totals, lambda v: Equation(-v, 2.0, 2 * known - v * n), z, reference)
+
+    def equation(v: Array) -> Equation:
+        return Equation(-v, 2.0, 2 * known - v * n)
+
+    reference = _recall_of_labeled(rows, threshold, n_positive)
+    return solve(_totals(rows, rows.score > threshold), equation, z, reference)
 
 
-def auc(rows: CheckedRows, prior: float, z: float, scar: bool) -> Found:
-    ranks = _fractions_below(rows)
-    n, known = rows.n_population, ranks.labeled if len(rows.known_score) else np.empty(0)
+def auc(rows: CheckedRows, prior: float, z: float, *, n_positive: float | None = None) -> Found:
+    """Estimate the AUC, using ranks of labeled rows if the number of positives is given."""
+    g = _fraction_below(rows, rows.score)
+    n, known = rows.n_population, _fraction_below(rows, rows.known_score)
 
     def equation(v: Array) -> Equation:
         # Σ yF - v Σ y - (1/2 - v) (Σ y)²/n, with (Σ y)² linearized at the prior
@@ -106,54 +116,49 @@ def auc(rows: CheckedRows, prior: float, z: float, scar: bool) -> Found:
         offset = known.sum() + constant * len(known) + (0.5 - v) * n * prior**2
         return Equation(constant, 1.0, offset)
 
-    return solve(_totals(rows, ranks.unlabeled), equation, z, ranks.reference if scar else None)
+    return solve(_totals(rows, g), equation, z, _rank_of_labeled(rows, n_positive))
 
 
-def difference_to_labeled(rows: CheckedRows, unlabeled_prior: float) -> float:
-    """Mean rank of the positives among the unlabeled rows, relative to that of labeled rows.
+def difference_to_labeled(rows: CheckedRows, n_positive: float) -> float:
+    """Mean rank of the positives among unlabeled rows minus that of labeled rows.
 
-    The result is the difference in standard errors.
+    The result is in standard errors.
     """
-    ranks = _fractions_below(rows)
-    totals = _totals(rows, ranks.unlabeled)
-    p = totals.tilted(Equation(np.ones(1), 0.0, np.array([-unlabeled_prior * rows.n_unlabeled])))
-    (difference,), (noise,) = totals.compared(p, ranks.reference)
-    at = ranks.reference.equation()
+    reference = _rank_of_labeled(rows, n_positive)
+    assert reference is not None
+    totals = _totals(rows, _fraction_below(rows, rows.score))
+    p = totals.tilted(Equation(np.ones(1), 0.0, np.array([-n_positive])))
+    (difference,), (noise,) = totals.compared(p, reference)
+    at = reference.equation()
     noise += totals.dispersion(p, at) * totals.covariance(p, at, at)[0]
     return float(difference / np.sqrt(noise)) if noise > 0 else 0.0
-
-
-@dataclass(frozen=True)
-class _FractionsBelow:
-    """Fraction of the population with smaller scores, of unlabeled and of labeled rows."""
-
-    unlabeled: Array
-    labeled: Array
-
-    @property
-    def reference(self) -> Reference:
-        return Reference(
-            float(self.labeled.mean()), float(self.labeled.var(ddof=1)), len(self.labeled)
-        )
-
-
-def _fractions_below(rows: CheckedRows) -> _FractionsBelow:
-    population = np.sort(np.concatenate([rows.score, rows.known_score]))
-
-    def fraction(score: Array) -> Array:
-        left, right = (np.searchsorted(population, score, side) for side in ("left", "right"))
-        below: Array = (left + right) / (2 * len(population))
-        return below
-
-    return _FractionsBelow(fraction(rows.score), fraction(rows.labeled_score))
 
 
 def _totals(rows: CheckedRows, g: NDArray[np.generic]) -> CheckedTotals:
     return CheckedTotals(rows.verdict, rows.probability, rows.score, g.astype(np.float64))
 
 
-def _fraction(positive: NDArray[np.bool_]) -> Reference:
-    """Fraction of labeled rows, with the variance after adding two of either kind."""
-    n, k = len(positive), np.count_nonzero(positive)
+def _fraction_below(rows: CheckedRows, score: Array) -> Array:
+    """Fraction of the population with smaller scores, and half of that with equal ones."""
+    population = np.sort(np.concatenate([rows.score, rows.known_score]))
+    left, right = (np.searchsorted(population, score, side) for side in ("left", "right"))
+    fraction: Array = (left + right) / (2 * len(population))
+    return fraction
+
+
+def _rank_of_labeled(rows: CheckedRows, n_positive: float | None) -> Reference | None:
+    if n_positive is None:
+        return None
+    g = _fraction_below(rows, rows.labeled_score)
+    return Reference(float(g.mean()), float(g.var(ddof=1)), len(g), n_positive)
+
+
+def _recall_of_labeled(
+    rows: CheckedRows, threshold: float, n_positive: float | None
+) -> Reference | None:
+    """Recall of labeled rows, with the variance after adding two found and two missed ones."""
+    if n_positive is None:
+        return None
+    n, k = len(rows.labeled_score), np.count_nonzero(rows.labeled_score > threshold)
     center = (k + 2) / (n + 4)
-    return Reference(k / n, center * (1 - center), n)
+    return Reference(k / n, center * (1 - center), n, n_positive)

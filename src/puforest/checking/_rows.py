@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
-from puforest._verdicts import verdicts
+from puforest._checks import consistent_verdicts
 
 Array = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ def checked_rows(
     """Validate verdicts, probabilities, labels and scores of all rows."""
     n = len(checked)
     labeled = labeled_rows(y, n)
-    verdict = verdicts(checked, n, labeled)
+    verdict = consistent_verdicts(checked, labeled)
     e = check.vector("probability", probability, n, finite=False)
     rows = np.flatnonzero(~labeled)
     _require("probability", e, rows)

@@ -9,17 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest import _validation as check
+from puforest._checks import verdicts
 from puforest._sample import ROUNDING
 from puforest._threshold import threshold_of
-from puforest._verdicts import verdicts
 from puforest.checking._design import DESIGNS, CheckDesign, spread
 from puforest.checking._rows import labeled_rows
 
 Array = NDArray[np.float64]
 
 # Least standard deviation that the design "score" assumes for the class of a row, relative to the
-# mean over all rows: no check counts as more than about five times as many rows as the mean.
-FLOOR = 0.2
+# mean over all rows: no check represents more than about 2.5 times as many rows as the mean. With
+# half of it, intervals missed more often on data sets with rare errors (83 to 89% coverage).
+FLOOR = 0.4
+# Expected number of checks among the rows with similar scores that are shuffled
+PER_BLOCK = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,16 +216,18 @@ def _scale(size: Array, n: int) -> float:
 def _draw(probability: Array, score: Array, n: int, rng: np.random.RandomState) -> NDArray[np.intp]:
     """Draw `n` rows with the given probabilities, which sum to `n`.
 
-    Rows with equal probabilities are a simple random sample. Otherwise, the sample is systematic in
-    the order of the scores, and so has rows of all scores.
+    Rows with equal probabilities are a simple random sample. Otherwise, the sample is systematic:
+    rows are lined up by score, so that rows of all scores are drawn, and shuffled among those with
+    similar scores, so that the order has no pattern.
     """
     if np.ptp(probability) == 0:
         return rng.choice(len(probability), n, replace=False)
     certain = probability > 1 - ROUNDING
     rest = np.flatnonzero(~certain)
     m = n - np.count_nonzero(certain)
-    # Rows with equal scores are in random order.
     rest = rest[np.lexsort((rng.uniform(size=len(rest)), score[rest]))]
+    block = np.cumsum(probability[rest]) // PER_BLOCK
+    rest = rest[np.lexsort((rng.uniform(size=len(rest)), block))]
     total = np.cumsum(probability[rest])
     points = (np.arange(m) + rng.uniform()) * total[-1] / m if m else np.empty(0)
     drawn = rest[np.searchsorted(total, points, side="right")]

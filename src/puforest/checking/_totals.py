@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 # Predicted probabilities are averaged in this many bins of the population.
 BINS = 100
 # They are mixed with the mean, so that no row is certain.
-MIXED = 0.05
+MIXED = 0.01
 # Degrees of freedom that the variance under the predicted probabilities counts as.
 MODEL_DF = 10.0
 # Values to test first; the interval between two of them is divided in the next rounds.
@@ -36,6 +36,11 @@ ROUNDS = 3
 POINTS = 17
 # Newton's method, and the error of a fraction of the population at which it stops
 MAX_STEPS = 80
+MAX_SHIFT = 1.0
+# Recalibration: slopes of the logits, and standard deviations of their logarithm and of the shift
+SLOPES = np.geomspace(1 / 8, 8, 31)
+SLOPE_SD = 0.35
+SHIFT_SD = 3.0
 TOLERANCE = 1e-8
 
 
@@ -55,11 +60,12 @@ class Equation:
 
 @dataclass(frozen=True)
 class Reference:
-    """Mean and variance of g over a separate sample of `n` positives."""
+    """Mean and variance of g over `n` positives that are not in the population."""
 
     mean: float
     variance: float
     n: int
+    n_positive: float  # in the population
 
     def equation(self) -> Equation:
         """Equation that says that g has this mean over the positives."""
@@ -94,7 +100,8 @@ class CheckedTotals:
         self.bin = bins[checked]
         self.size = in_bins(np.ones(len(score)))
         mean = in_bins(score) / self.size
-        self.logit = logit((1 - MIXED) * mean + MIXED * np.clip(score.mean(), 1e-6, 1 - 1e-6))
+        predicted = logit((1 - MIXED) * mean + MIXED * np.clip(score.mean(), 1e-6, 1 - 1e-6))
+        self.logit = predicted * _slope(predicted[self.bin], self.y)
         self.mean_g = in_bins(g) / self.size
         # Rows that cannot be checked count only where g is 0.
         excess = 1 / np.where(probability > 0, probability, 1.0) - 1
@@ -147,10 +154,10 @@ class CheckedTotals:
         The variance is that due to the reference and to the positives of the population, who are
         themselves a sample.
         """
-        n = p @ self.size
         total = (p * self.size) @ (self.mean_g - reference.mean)
         total += self.residuals(p) @ (self.g - reference.mean)
-        return total, reference.variance * (n**2 / reference.n + n)
+        n = reference.n_positive
+        return total, np.full(len(p), reference.variance * (n**2 / reference.n + n))
 
     def dispersion(self, p: Array, at: Equation) -> float:
         """Ratio of the variance in the sample to that under the probabilities, shrunk toward 1.
@@ -166,7 +173,8 @@ class CheckedTotals:
         if noise <= 0 or expected <= 0:
             return 1.0
         df = 2 * expected**2 / noise
-        ratio = c @ (self.y - q) ** 2 / expected
+        n = len(self.y)
+        ratio = c @ (self.y - q) ** 2 / expected * n / max(1, n - 2)
         return float((df * ratio + MODEL_DF) / (df + MODEL_DF))
 
 
@@ -179,6 +187,7 @@ def solve(
     """Solve an equation for a value between 0 and 1; return it and the ends of its interval."""
 
     def test(values: Array, dispersion: float) -> tuple[Array, Array]:
+        """Estimate ``h`` and its standard error at each value, if that is the right one."""
         at = equation(values)
         p = totals.tilted(at)
         total = (totals.residuals(p) * at.weights(totals.g)).sum(axis=1)
@@ -195,33 +204,58 @@ def solve(
             variance = variance - part * shared
         return total, np.sqrt(np.maximum(0, variance))
 
-    def root(sign: int, dispersion: float) -> float:
+    def root(sign: int, dispersion: float, *, last: bool) -> float:
         def bound(values: Array) -> Array:
             total, error = test(values, dispersion)
             return total + sign * z * error
 
-        return _root(bound)
+        return _root(bound, last=last)
 
-    at = equation(np.array([root(0, 1.0)]))
+    center = root(0, 1.0, last=True)
+    at = equation(np.array([center]))
     dispersion = totals.dispersion(totals.tilted(at), at)
-    return root(0, dispersion), root(-1, dispersion), root(1, dispersion)
+    low, high = root(-1, dispersion, last=False), root(1, dispersion, last=True)
+    return float(np.clip(center, low, high)), low, high
 
 
-def _root(function: Callable[[Array], Array]) -> float:
-    """Find the last value between 0 and 1 at which a function turns from positive to negative."""
+def _root(function: Callable[[Array], Array], *, last: bool) -> float:
+    """Find the last (or first) value at which a function turns from positive to negative."""
     values = GRID
     for _ in range(ROUNDS):
         found = function(values)
-        positive = np.flatnonzero(found > 0)
-        if not len(positive):
+        if last:
+            k = int(np.append(-1, np.flatnonzero(found > 0))[-1])
+        else:
+            k = int(np.append(np.flatnonzero(found <= 0), len(values))[0]) - 1
+        if k < 0:
             return float(values[0])
-        last = int(positive[-1])
-        if last == len(values) - 1:
+        if k == len(values) - 1:
             return float(values[-1])
-        low, high = values[last], values[last + 1]
-        f_low, f_high = found[last], found[last + 1]
+        low, high, f_low, f_high = values[k], values[k + 1], found[k], found[k + 1]
         values = np.linspace(low, high, POINTS)
     return float(low + (high - low) * f_low / (f_low - f_high))
+
+
+def _slope(predicted: Array, y: Array) -> float:
+    """Slope by which predicted logits fit the verdicts best: above 1 if they are too cautious.
+
+    The result is a posterior mean. The logarithm of the slope is normal in advance, and the
+    intercept is the most likely one for each slope.
+    """
+    x = SLOPES[:, None] * predicted
+    shift = np.zeros((len(SLOPES), 1))
+    for _ in range(MAX_STEPS):
+        p = expit(x + shift)
+        gradient = (y - p).sum(axis=1, keepdims=True) - shift / SHIFT_SD**2
+        step = gradient / ((p * (1 - p)).sum(axis=1, keepdims=True) + 1 / SHIFT_SD**2)
+        shift = shift + np.clip(step, -MAX_SHIFT, MAX_SHIFT)
+        if np.abs(step).max() < TOLERANCE:
+            break
+    logits = x + shift
+    likelihood = (y * logits - np.logaddexp(0, logits)).sum(axis=1)
+    likelihood -= (shift[:, 0] / SHIFT_SD) ** 2 / 2 + (np.log(SLOPES) / SLOPE_SD) ** 2 / 2
+    weight = np.exp(likelihood - likelihood.max())
+    return float(np.exp(weight @ np.log(SLOPES) / weight.sum()))
 
 
 def _bins(score: Array, g: Array) -> tuple[NDArray[np.intp], int]:

@@ -130,9 +130,16 @@ class EvaluationSet:
 
     def center_and_error(self, metric: Metric, **options: Any) -> tuple[float, float]:
         """Center and standard error of the sampling distribution of a metric."""
-        data = self.with_pseudo_rows() if metric.reads == "prediction" else self
-        found = metric.estimate(data.sample, data.values, data.prior, **options)
-        return found.value, data.sample.standard_error(found.on_positives, found.on_population)
+        return self.padded_for(metric).value_and_error(metric, **options)
+
+    def value_and_error(self, metric: Metric, **options: Any) -> tuple[float, float]:
+        """Value of a metric, not clipped, and its standard error."""
+        found = metric.estimate(self.sample, self.values, self.prior, **options)
+        return found.value, self.sample.standard_error(found.on_positives, found.on_population)
+
+    def padded_for(self, metric: Metric) -> EvaluationSet:
+        """Add pseudo-rows if the metric depends on fractions of predicted classes."""
+        return self.with_pseudo_rows() if metric.reads == "prediction" else self
 
     def with_pseudo_rows(self) -> EvaluationSet:
         """Add one positive and one negative prediction to both samples.

@@ -171,15 +171,14 @@ def estimate_interval(
     """Estimate a metric, with an interval that covers those for all plausible priors."""
     priors = settings.priors(metric, data)
     found = data.estimate(metric, **options)
+    padded = data.padded_for(metric)
     centers, errors = np.transpose(
-        [replace(data, prior=prior).center_and_error(metric, **options) for prior in priors]
+        [replace(padded, prior=prior).value_and_error(metric, **options) for prior in priors]
     )
     if settings.method == "delta":
         reach = norm.ppf((1 + settings.confidence) / 2) * errors
         lows, highs = centers - reach, centers + reach
     else:
-        of_fractions = metric.reads == "prediction"
-        padded = data.with_pseudo_rows() if of_fractions else data
         drawn = np.array(
             [
                 [
@@ -192,7 +191,7 @@ def estimate_interval(
         errors = drawn.std(axis=0, ddof=1)
         tails = [(1 + settings.confidence) / 2, (1 - settings.confidence) / 2]
         upper, lower = np.quantile(drawn, tails, axis=0)
-        if of_fractions:
+        if padded is not data:
             # Percentiles: near a bound, the draws extend away from it, and so must the interval.
             lows, highs = lower, upper
         else:

@@ -34,7 +34,10 @@ def values_digest(X: EncodedTable, rows: LabeledRows | None) -> str:
     """Hash the values that the model sees, and the labels."""
     digest = hashlib.sha256(repr((X.shape, X.dtype.str, X.categorical)).encode())
     values = X.values
-    arrays = [values] if isinstance(values, np.ndarray) else [values.data, values.indices]
+    arrays = [values]
+    if not isinstance(values, np.ndarray):
+        places = (values.indices, values.indptr)
+        arrays = [values.data, *(array.astype(np.int64) for array in places)]
     if rows is not None:
         arrays.append(rows.sample.labeled)
     for array in arrays:

@@ -36,7 +36,7 @@ def write_report(
     held_out: bool = False,
     cv: int = 5,
     prior_estimate: PriorEstimate | None = None,
-    n_simulations: int = 19,
+    n_simulations: int = 119,
     feature_names: Sequence[str] | None = None,
     data_file: str | os.PathLike[str] | None = None,
     title: str | None = None,
@@ -75,8 +75,9 @@ def write_report(
     prior_estimate : PriorEstimate, optional
         Estimate that the prior of the model was taken from. By default that of the fit; if there is
         none, the prior is estimated from `X` and `y` as a check.
-    n_simulations : int, default=19
-        Number of simulations of `puforest.diagnostics.scar_test`; 0 skips the test.
+    n_simulations : int, default=119
+        Number of simulations of `puforest.diagnostics.scar_test`; 0 skips the test. The smallest
+        p-value is ``1 / (n_simulations + 1)``.
     feature_names : sequence of str, optional
         Feature names; by default those of the fit or the columns of `X`.
     data_file : str or path-like, optional

@@ -92,7 +92,7 @@ function showChooser({ thresholds: at, rows, threshold, prior, range_note: bound
 
 // Gains
 
-function showGains({ gains: g, prior, rows }, body) {
+function showGains({ gains: g, prior, rows, checked }, body) {
   const last = g.n[g.n.length - 1], at = { n: Math.min(100, Math.round(last)) };
   const value = (name) => {
     const i = g.n.findIndex((n) => n >= at.n);
@@ -131,7 +131,7 @@ function showGains({ gains: g, prior, rows }, body) {
   }
   box.addEventListener("input", show);
   show();
-  const weights = rows.weighted ? " Rows count by their weights." : "";
+  const weights = `${rows.weighted ? " Rows count by their weights." : ""}${checked ? " Rows that were already checked are among them." : ""}`;
   body.append(el("p", { class: "small", text: `The interval covers the number that will really be found, with a confidence of ${level}. Click in the chart to change the number of rows.${weights}` }));
 }
 
