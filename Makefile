@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 .PHONY: demo test test-python test-core lint format coverage clean
 .PHONY: fuzz attack reproduce leaderboard defaults
 .PHONY: bench bench-report bench-scale bench-track bench-prior bench-calibration bench-propensity
-.PHONY: bench-recommended bench-tables bench-mixed bench-sparse bench-category-order
+.PHONY: bench-checked bench-recommended bench-tables bench-mixed bench-sparse bench-category-order
 
 demo: $(VENV)/installed
 	$(BIN)/puforest demo build/demo --force
@@ -103,9 +103,9 @@ bench-report: $(VENV)/installed-bench
 bench-scale: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.scale $(ARGS)
 
-# Evaluate prior estimates, calibrated probabilities and known propensities; measure time with
-# categories and missing values, and that of PUForestClassifier.
-bench-prior bench-calibration bench-propensity bench-mixed bench-recommended: bench-%: $(VENV)/installed-bench
+# Evaluate prior estimates, calibrated probabilities, known propensities and checked rows; measure
+# time with categories and missing values, and that of PUForestClassifier.
+bench-prior bench-calibration bench-propensity bench-checked bench-mixed bench-recommended: bench-%: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.$* $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 # Evaluate categories and missing values.

@@ -23,6 +23,7 @@ from puforest import (
 from puforest._masses import group_masses
 from puforest._row_weights import growth, training_sample
 from puforest._training_rows import training_rows
+from puforest.prior import PriorEstimatedWarning
 from puforest.scenario import SCENARIOS
 
 TREES = {"random": PUExtraTreeClassifier, "optimal": PUDecisionTreeClassifier}
@@ -395,6 +396,15 @@ def test_same_forest_for_any_number_of_threads_and_in_parts(kind, blobs):
         other.fit(X, labeled, checked=checked)
         for name, array in expected._arrays().items():
             assert_array_equal(getattr(other._forest, name), array)
+
+
+@pytest.mark.parametrize("kind", [ESTIMATORS[2], ESTIMATORS[-1]])
+def test_the_prior_can_be_estimated(kind, blobs):
+    X, labeled, _, checked = blob_checks(blobs)
+    with pytest.warns(PriorEstimatedWarning):
+        model = kind(random_state=0).fit(X, labeled, checked=checked)
+    assert model.prior_ == model.prior_estimate_.value
+    assert model._record.n_confirmed > 0
 
 
 def test_checks_help_where_labeled_rows_are_misleading():

@@ -196,7 +196,8 @@ def grow_trees(
     separates = recipe.growth == "separation"
     rows = data.rows
     n_labeled = min(rows.n_labeled, MAX_LABELED)
-    wanted = recipe.unlabeled_per_labeled * labeled_per_tree(rows.n_labeled, data.n_folds)
+    n_positive = rows.n_labeled + rows.n_confirmed
+    wanted = recipe.unlabeled_per_labeled * labeled_per_tree(n_positive, data.n_folds)
     n_unlabeled = max(1, round(min(rows.n_unlabeled, wanted)))
     params = train_params(
         {
@@ -230,7 +231,7 @@ def grow_trees(
 
 
 def labeled_per_tree(n_labeled: int, n_folds: int = N_FOLDS) -> float:
-    """Return the mean number of labeled rows that a tree is grown on."""
+    """Return the mean number of labeled rows, or of known positives, that a tree is grown on."""
     return min(n_labeled * (n_folds - 1) / n_folds, MAX_LABELED)
 
 

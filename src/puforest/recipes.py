@@ -31,8 +31,8 @@ class Recipe:
     loss : str, default="quadratic"
         Loss, as in `PUExtraTreesClassifier`.
     unlabeled_per_labeled : float, default=5
-        Number of unlabeled rows that each tree is grown on, per labeled row. Each tree draws its
-        own.
+        Number of unlabeled rows that each tree is grown on, per labeled row or checked row that was
+        found positive. Each tree draws its own.
     min_samples_leaf : int, default=5
         Minimum number of rows in a leaf.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"

@@ -32,7 +32,7 @@ inline constexpr std::nullopt_t kSum = std::nullopt;
     FIELD(NodeId, left, kLeaf, "Left child, as an index within the tree, greater than that of "   \
           "its parent. The right child is `left + 1`.")                                           \
     FIELD(double, w_p, kSum, "Mass W_p: estimated probability that a sample reaches the node "    \
-          "and is positive. `prior` at roots.")                                                   \
+          "and is positive. `prior` at roots, unless some rows were checked.")                    \
     FIELD(double, w_u, kSum, "Mass W_u: estimated probability that a sample reaches the node. "   \
           "1 at roots.")                                                                          \
     FIELD(std::int32_t, n_labeled, kSum, "Labeled training samples (positives, if supervised).")  \

@@ -72,6 +72,28 @@ class _PUSplit:
             split = np.flatnonzero(np.isin(group, train)), np.flatnonzero(np.isin(group, test))
             yield _with_both_kinds(split, labeled)
 
+    def get_n_splits(
+        self,
+        X: check.MatrixLike | None = None,
+        y: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        checked: ArrayLike | None = None,
+    ) -> int:
+        """Return the number of splits.
+
+        Parameters
+        ----------
+        X, y, groups, checked : ignored
+            For API compatibility.
+
+        Returns
+        -------
+        int
+            Number of splits.
+        """
+        return int(cast(Any, self).n_splits)
+
     def _split_strata(self, stratum: NDArray[np.intp], groups: Any) -> Iterator[Split]:
         sizes = np.bincount(stratum, minlength=LABELED + 1)
         for checked in (FOUND_NEGATIVE, FOUND_POSITIVE):
