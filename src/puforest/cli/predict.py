@@ -317,7 +317,7 @@ def write_top(
     if best.others is None:
         raise ValueError(f"{source.path} has columns but no rows: there is nothing to rank")
     n = len(best.score)
-    gains = expected_gains(forest, best.n_seen)
+    gains = expected_gains(forest, best.n_seen, n_top=n)
     columns: dict[str, Any] = {"rank": np.arange(1, n + 1), "row": best.row}
     columns |= {name: best.others.column(name) for name in kept}
     columns[SCORE] = best.score
@@ -325,7 +325,7 @@ def write_top(
         columns[PROBABILITY] = best.score
     if gains is not None:
         found = (gains.expected, gains.low, gains.high)
-        columns |= {name: part[:n].round(1) for name, part in zip(HITS, found, strict=True)}
+        columns |= {name: part.round(1) for name, part in zip(HITS, found, strict=True)}
     table = pa.table(columns)
     with output.writer(table.schema) as writer:
         for batch in table.combine_chunks().to_batches():
