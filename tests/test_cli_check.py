@@ -313,3 +313,37 @@ def test_hostile_sheets_do_not_crash(cli, loop, tmp_path, content):
     )
     assert said.code == 1
     assert said.err.splitlines()[-1].startswith("error: ")
+
+
+def spaced(path, X, y):
+    names = ", ".join(["y", *(f"c{i}" for i in range(X.shape[1]))])  # with spaces
+    np.savetxt(path, np.column_stack([y, X]), delimiter=",", header=names, comments="")
+
+
+def sparse(path, X, y):
+    lines = [
+        " ".join([str(label), *(f"{j + 1}:{value}" for j, value in enumerate(row))])
+        for label, row in zip(y, X.tolist(), strict=True)
+    ]
+    path.write_text("\n\n# comment\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [("t.npz", lambda path, X, y: np.savez(path, X=X, y=y)), ("t.svm", sparse), ("t.csv", spaced)],
+)
+def test_other_formats(cli, tmp_path, name, write):
+    rng = np.random.default_rng(0)
+    truth = np.arange(80) % 2
+    X = rng.normal(size=(80, 3)).round(3) + truth[:, None]
+    data, model, sheet = tmp_path / name, tmp_path / "m.puf", tmp_path / "s.csv"
+    write(data, X, (truth * (np.arange(80) < 40)).astype(int))
+    label = ("--label", "y") if name == "t.csv" else ()
+    common = ("--model", "paper", "--trees", "5", "--threads", "1", "--prior", "0.5", "-q")
+    assert cli("fit", data, *label, *common, "--no-quality", "-o", model).code == 0
+    check = ("check", model, data, *label, "-n", "10", "-o", sheet)
+    assert cli(*check).code == 0
+    fill(sheet, lambda row: "yes" if truth[row - 1] else "no")
+    said = cli("evaluate", model, data, *label, "--checked", sheet, "--quiet")
+    assert said.code == 0
+    assert "identified by" not in said.err  # the codes match

@@ -77,7 +77,7 @@ def prior(
             [
                 name,
                 at_most(e.upper) if e.is_bound else fraction_text(e.value, *e.interval),
-                range_text(*e.interval),
+                f"from {e.interval[0]:.2f}" if e.is_bound else range_text(*e.interval),
                 f"at least {o.percent(e.label_frequency)}"
                 if e.is_bound
                 else o.percent(e.label_frequency),

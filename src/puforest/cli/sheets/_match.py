@@ -20,6 +20,9 @@ from puforest.cli.tables._source import Source
 
 Array = NDArray[np.float64]
 
+# Of more columns than this, only those whose names have no spaces around them are found.
+MANY_COLUMNS = 100_000
+
 # Larger exponents are beyond floats.
 LARGEST_EXPONENT = 300
 
@@ -206,8 +209,8 @@ def _verify(by_row: Mapping[int, Verdict], source: Source) -> tuple[int, list[st
     as columns were removed from the sheet, those that are left are compared.
     """
     sheet = {name for verdict in by_row.values() for name in verdict.cells}
-    shared = [name for name in source.names if name.strip() in sheet]
-    shared = [name for name in shared if source.names.times(name) == 1]
+    names = source.names if len(source.names) <= MANY_COLUMNS else sorted(sheet)
+    shared = [n for n in names if n.strip() in sheet and source.names.times(n) == 1]
     n_rows, compared = 0, False
     for first, cells in cells_of_rows(source, shared, sorted(by_row)):
         n_rows = first
