@@ -201,7 +201,7 @@ def test_prior(cli, cli_folder, blobs):
     assert found["kind"] == "upper bound"
     assert found["interval"][0] < blobs[2].mean() < found["upper"] == found["interval"][1]
     said = cli(*prior)
-    assert re.search(r"bbe +at most 0\.\d+ +from 0\.\d+ +at least \d", said.out)
+    assert re.search(r"bbe +at most (0\.\d+) +0\.\d+ to \1 +at least \d", said.out)
     assert f"bbe: {found['reason']}" in " ".join(said.err.split())
     again = json.loads(cli(*prior, "--json", "--threads", 1).out)
     assert again["estimates"] == answer["estimates"]

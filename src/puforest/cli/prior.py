@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from puforest.cli import _options as o
 from puforest.cli._app import command
 from puforest.cli._console import Console
+
+if TYPE_CHECKING:
+    from puforest.prior import PriorEstimate
 
 # The methods of `estimate_prior`, which imports scikit-learn. An enumeration, because Typer does
 # not support lists of literals.
@@ -46,10 +49,8 @@ def prior(
     printed. That methods agree is no evidence: they use the same data. To know more, check some
     rows by hand: puforest check.
     """
-    from puforest._rounding import fraction_text, range_text
     from puforest.cli._prior_text import estimate_json
     from puforest.cli._summary import print_summary, summary_json
-    from puforest.metrics._prior import at_most
     from puforest.prior import estimate_prior
 
     source = reading.open(data)
@@ -73,17 +74,7 @@ def prior(
     console.rows(
         "Class prior",
         ["method", "prior", f"{level} interval", "label frequency"],
-        [
-            [
-                name,
-                at_most(e.upper) if e.is_bound else fraction_text(e.value, *e.interval),
-                f"from {e.interval[0]:.2f}" if e.is_bound else range_text(*e.interval),
-                f"at least {o.percent(e.label_frequency)}"
-                if e.is_bound
-                else o.percent(e.label_frequency),
-            ]
-            for name, e in estimates.items()
-        ],
+        [[name, *estimate_cells(e)] for name, e in estimates.items()],
     )
     for name, e in estimates.items():
         if e.is_bound:
@@ -92,3 +83,16 @@ def prior(
         **summary_json(source, table, scenario),
         "estimates": {name: estimate_json(e) for name, e in estimates.items()},
     }
+
+
+def estimate_cells(estimate: PriorEstimate) -> list[str]:
+    """Return the prior, its interval and the label frequency as text."""
+    from puforest._rounding import fraction_text, range_text
+    from puforest.metrics._prior import at_most
+
+    low, high = estimate.interval
+    frequency = o.percent(estimate.label_frequency)
+    if not estimate.is_bound:
+        return [fraction_text(estimate.value, low, high), range_text(low, high), frequency]
+    bound = at_most(estimate.upper)
+    return [bound, f"{low:.2f} to {bound.split()[-1]}", f"at least {frequency}"]
