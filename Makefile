@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 .PHONY: demo test test-python test-core lint format coverage clean
 .PHONY: fuzz attack reproduce leaderboard defaults
 .PHONY: bench bench-report bench-scale bench-track bench-prior bench-calibration bench-propensity
-.PHONY: bench-checked bench-recommended bench-tables bench-mixed bench-sparse bench-category-order
+.PHONY: bench-checked bench-checking bench-recommended bench-tables bench-mixed bench-sparse bench-category-order
 
 demo: $(VENV)/installed
 	$(BIN)/puforest demo build/demo --force
@@ -103,14 +103,18 @@ bench-report: $(VENV)/installed-bench
 bench-scale: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.scale $(ARGS)
 
-# Evaluate prior estimates, calibrated probabilities, known propensities and checked rows; measure
-# time with categories and missing values, and that of PUForestClassifier.
-bench-prior bench-calibration bench-propensity bench-checked bench-mixed bench-recommended: bench-%: $(VENV)/installed-bench
+# Evaluate calibrated probabilities, known propensities and checked rows; measure time with categories
+# and missing values, and that of PUForestClassifier.
+bench-calibration bench-propensity bench-checked bench-mixed bench-recommended: bench-%: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.$* $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-# Evaluate categories and missing values.
-bench-tables: $(VENV)/installed-bench $(if $(filter build/keel,$(KEEL)),build/keel)
-	$(BIN)/python -m benchmarks.tables --keel "$(KEEL)" $(if $(DATA),--data "$(DATA)") $(ARGS)
+# Evaluate prior estimates; evaluate categories and missing values.
+bench-prior bench-tables: bench-%: $(VENV)/installed-bench $(if $(filter build/keel,$(KEEL)),build/keel)
+	$(BIN)/python -m benchmarks.$* --keel "$(KEEL)" $(if $(DATA),--data "$(DATA)") $(ARGS)
+
+# Measure coverage and width of intervals from checked rows.
+bench-checking: $(VENV)/installed-bench $(if $(filter build/keel,$(KEEL)),build/keel)
+	$(BIN)/python -m benchmarks.checking --keel "$(KEEL)" $(ARGS)
 
 # Measure the memory of sparse fits, and what the order of categories loses under nnPU.
 bench-sparse bench-category-order: bench-%: $(VENV)/installed-bench

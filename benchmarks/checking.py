@@ -32,7 +32,7 @@ from puforest.datasets import make_pu
 DESIGNS = ("random", "score")
 N_CHECKS = (20, 50, 200)
 PRIORS = (0.02, 0.05, 0.2, 0.5)
-N_ROWS = 5000
+N_ROWS = 2000
 N_LABELED = 200
 DISTANCE = 2.0  # of the class means, in standard deviations: an AUC of 0.92
 # Slope and shift of the logits of the scores; 1 and 0 are calibrated.
@@ -159,10 +159,12 @@ def measure(case: Case, rounds: int, fixed: Population | None) -> dict[str, Any]
 
 
 def simulation_cases() -> Iterator[Case]:
-    for n, prior, design, scar in product(N_CHECKS, PRIORS, DESIGNS, (False, True)):
-        yield Case("calibrated", design, n, prior, scar=scar)
+    for n, prior, design in product(N_CHECKS, PRIORS, DESIGNS):
+        yield Case("calibrated", design, n, prior)
+    for prior, design in product(PRIORS, DESIGNS):
+        yield Case("calibrated", design, N_COMPARED, prior, scar=True)
     for data, design, prior in product(list(CALIBRATIONS)[1:], DESIGNS, (0.05, 0.5)):
-        yield Case(data, design, N_COMPARED, prior, scar=False)
+        yield Case(data, design, N_COMPARED, prior)
 
 
 def development_cases(name: str, prior: float) -> Iterator[Case]:

@@ -75,6 +75,15 @@ def test_examples_of_the_page_about_practice(capsys):
     assert "worst concave points" in said
 
 
+def test_examples_of_the_page_about_checking(capsys):
+    names = {}
+    run_examples("docs/checking.md", names)
+    low, high = names["found"].prior.interval
+    assert low <= names["truth"].mean() <= high
+    assert names["second"].prior_ == names["found"].prior.value
+    assert "prior      unknown" in capsys.readouterr().out
+
+
 def test_examples_of_the_page_about_comparing(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}

@@ -15,6 +15,7 @@ from puforest._prior_estimate import PriorEstimate
 from puforest._warnings import warn
 from puforest.checking import _quantities as quantities
 from puforest.checking._rows import CheckedRows, checked_rows
+from puforest.checking._totals import Solution
 from puforest.scenario import SCENARIOS
 
 # Standard errors by which checked positives may differ from labeled rows; 1% do so by chance.
@@ -36,6 +37,11 @@ class CheckedEstimate:
     value: float
     low: float
     high: float
+
+    @classmethod
+    def of(cls, solution: Solution, z: float) -> CheckedEstimate:
+        """Return a solution with its interval, of z standard errors."""
+        return cls(solution.value, solution.low(z), solution.high(z))
 
     def __str__(self) -> str:
         return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
@@ -180,7 +186,7 @@ def estimate_from_checks(
         if not predicted.any():
             notes.append(f"No unlabeled row has a score above the threshold, {threshold:g}.")
         elif (rows.probability[predicted] > 0).all():
-            precision = CheckedEstimate(*quantities.precision(rows, threshold, z))
+            precision = CheckedEstimate.of(quantities.precision(rows, threshold), z)
     if prior is not None and score is not None:
         n_positive = None
         if scar and len(rows.labeled_score) > 1:
@@ -188,12 +194,13 @@ def estimate_from_checks(
         if rows.n_positive == 0 and len(rows.known_score) == 0 and n_positive is None:
             notes.append("No checked row is positive: recall and AUC are unknown.")
         else:
-            auc = CheckedEstimate(*quantities.auc(rows, prior.value, z, n_positive=n_positive))
+            auc = CheckedEstimate.of(quantities.auc(rows, prior.value, n_positive=n_positive), z)
             if threshold is not None:
-                found = quantities.recall(rows, threshold, z, n_positive=n_positive)
-                recall = CheckedEstimate(*found)
+                recall = CheckedEstimate.of(
+                    quantities.recall(rows, threshold, n_positive=n_positive), z
+                )
         if threshold is not None:
-            f1 = CheckedEstimate(*quantities.f1(rows, threshold, z, n_positive=n_positive))
+            f1 = CheckedEstimate.of(quantities.f1(rows, threshold, n_positive=n_positive), z)
     return CheckedEstimates(
         prior=prior,
         prior_bounds=rows.prior_bounds,

@@ -23,10 +23,9 @@ from scipy.stats import norm
 
 from puforest._prior_estimate import ESTIMATE, PriorEstimate
 from puforest.checking._rows import CheckedRows
-from puforest.checking._totals import CheckedTotals, Equation, Reference, solve
+from puforest.checking._totals import CheckedTotals, Equation, Reference, Solution
 
 Array = NDArray[np.float64]
-Found = tuple[float, float, float]  # estimate, and the ends of its interval
 
 
 def class_prior(rows: CheckedRows, z: float, confidence: float) -> PriorEstimate:
@@ -37,8 +36,9 @@ def class_prior(rows: CheckedRows, z: float, confidence: float) -> PriorEstimate
     def equation(v: Array) -> Equation:
         return Equation(np.ones(len(v)), 0.0, -v * n_u)
 
-    value, low, high = solve(totals, equation, z)
-    upper = solve(totals, equation, float(norm.ppf(confidence)))[2]
+    found = Solution(totals, equation)
+    value, low, high = found.value, found.low(z), found.high(z)
+    upper = found.high(float(norm.ppf(confidence)))
     if rows.n_positive in (0, rows.n_checked) and (rows.probability < 1).any():
         value = _median(totals, equation)
     # No forest can learn from a prior of exactly 0 or 1.
@@ -73,16 +73,19 @@ def _median(totals: CheckedTotals, equation: Callable[[Array], Equation]) -> flo
     return float(brentq(excess, 1e-9, 1 - 1e-9))
 
 
-def precision(rows: CheckedRows, threshold: float, z: float) -> Found:
+def precision(rows: CheckedRows, threshold: float) -> Solution:
+    """Estimate the precision."""
     totals = _totals(rows, rows.score > threshold)
     known = np.count_nonzero(rows.known_score > threshold)
     n = np.count_nonzero(rows.score > threshold) + known
-    return solve(totals, lambda v: Equation(0 * v, 1.0, known - v * n), z)
+
+    def equation(v: Array) -> Equation:
+        return Equation(0 * v, 1.0, known - v * n)
+
+    return Solution(totals, equation)
 
 
-def recall(
-    rows: CheckedRows, threshold: float, z: float, *, n_positive: float | None = None
-) -> Found:
+def recall(rows: CheckedRows, threshold: float, *, n_positive: float | None = None) -> Solution:
     """Estimate the recall, using that of labeled rows if the number of positives is given."""
     n, known = len(rows.known_score), np.count_nonzero(rows.known_score > threshold)
 
@@ -90,10 +93,10 @@ def recall(
         return Equation(-v, 1.0, known - v * n)
 
     reference = _recall_of_labeled(rows, threshold, n_positive)
-    return solve(_totals(rows, rows.score > threshold), equation, z, reference)
+    return Solution(_totals(rows, rows.score > threshold), equation, reference)
 
 
-def f1(rows: CheckedRows, threshold: float, z: float, *, n_positive: float | None = None) -> Found:
+def f1(rows: CheckedRows, threshold: float, *, n_positive: float | None = None) -> Solution:
     """Estimate F1, using the recall of labeled rows if the number of positives is given."""
     known = np.count_nonzero(rows.known_score > threshold)
     n = len(rows.known_score) + np.count_nonzero(rows.score > threshold) + known
@@ -102,10 +105,10 @@ def f1(rows: CheckedRows, threshold: float, z: float, *, n_positive: float | Non
         return Equation(-v, 2.0, 2 * known - v * n)
 
     reference = _recall_of_labeled(rows, threshold, n_positive)
-    return solve(_totals(rows, rows.score > threshold), equation, z, reference)
+    return Solution(_totals(rows, rows.score > threshold), equation, reference)
 
 
-def auc(rows: CheckedRows, prior: float, z: float, *, n_positive: float | None = None) -> Found:
+def auc(rows: CheckedRows, prior: float, *, n_positive: float | None = None) -> Solution:
     """Estimate the AUC, using ranks of labeled rows if the number of positives is given."""
     g = _fraction_below(rows, rows.score)
     n, known = rows.n_population, _fraction_below(rows, rows.known_score)
@@ -116,7 +119,7 @@ def auc(rows: CheckedRows, prior: float, z: float, *, n_positive: float | None =
         offset = known.sum() + constant * len(known) + (0.5 - v) * n * prior**2
         return Equation(constant, 1.0, offset)
 
-    return solve(_totals(rows, g), equation, z, _rank_of_labeled(rows, n_positive))
+    return Solution(_totals(rows, g), equation, _rank_of_labeled(rows, n_positive))
 
 
 def difference_to_labeled(rows: CheckedRows, n_positive: float) -> float:

@@ -25,7 +25,7 @@ from scipy.special import expit, logit
 Array = NDArray[np.float64]
 
 # Predicted probabilities are averaged in this many bins of the population.
-BINS = 100
+BINS = 60
 # They are mixed with the mean, so that no row is certain.
 MIXED = 0.01
 # Degrees of freedom that the variance under the predicted probabilities counts as.
@@ -33,7 +33,7 @@ MODEL_DF = 10.0
 # Values to test first; the interval between two of them is divided in the next rounds.
 GRID = np.concatenate([[0.0], expit(np.linspace(-12, 12, 49)), [1.0]])
 ROUNDS = 3
-POINTS = 17
+POINTS = 11
 # Newton's method, and the error of a fraction of the population at which it stops
 MAX_STEPS = 80
 MAX_SHIFT = 1.0
@@ -173,67 +173,84 @@ class CheckedTotals:
         if noise <= 0 or expected <= 0:
             return 1.0
         df = 2 * expected**2 / noise
-        n = len(self.y)
-        ratio = c @ (self.y - q) ** 2 / expected * n / max(1, n - 2)
+        ratio = c @ (self.y - q) ** 2 / expected
         return float((df * ratio + MODEL_DF) / (df + MODEL_DF))
 
 
-def solve(
-    totals: CheckedTotals,
-    equation: Callable[[Array], Equation],
-    z: float,
-    reference: Reference | None = None,
-) -> tuple[float, float, float]:
-    """Solve an equation for a value between 0 and 1; return it and the ends of its interval."""
+class Solution:
+    """Solution of an equation, between 0 and 1.
 
-    def test(values: Array, dispersion: float) -> tuple[Array, Array]:
+    Parameters
+    ----------
+    totals : CheckedTotals
+        Checked rows and their population.
+    equation : callable
+        Equation at an array of values.
+    reference : Reference, optional
+        Sample of positives that shortens the interval.
+
+    Attributes
+    ----------
+    value : float
+        Estimate.
+    """
+
+    def __init__(
+        self,
+        totals: CheckedTotals,
+        equation: Callable[[Array], Equation],
+        reference: Reference | None = None,
+    ) -> None:
+        self.totals, self.equation, self.reference = totals, equation, reference
+        self._dispersion = 1.0
+        self._on_grid = totals.tilted(equation(GRID))
+        self.value = self._root(0, last=True)
+        at = equation(np.array([self.value]))
+        self._dispersion = totals.dispersion(totals.tilted(at), at)
+
+    def low(self, z: float) -> float:
+        """Smallest value that is not rejected, at most `value`."""
+        return min(self.value, self._root(-z, last=False))
+
+    def high(self, z: float) -> float:
+        """Largest value that is not rejected, at least `value`."""
+        return max(self.value, self._root(z, last=True))
+
+    def _test(self, values: Array) -> tuple[Array, Array]:
         """Estimate ``h`` and its standard error at each value, if that is the right one."""
-        at = equation(values)
-        p = totals.tilted(at)
+        totals, at = self.totals, self.equation(values)
+        p = self._on_grid if values is GRID else totals.tilted(at)
         total = (totals.residuals(p) * at.weights(totals.g)).sum(axis=1)
-        variance = dispersion * totals.covariance(p, at, at)
-        if reference is not None:
+        variance = self._dispersion * totals.covariance(p, at, at)
+        if self.reference is not None:
             # Subtract what is known to be error: the part that goes with the difference to the
             # reference.
-            also = reference.equation()
-            difference, noise = totals.compared(p, reference)
-            noise = noise + dispersion * totals.covariance(p, also, also)
-            shared = dispersion * totals.covariance(p, at, also)
+            also = self.reference.equation()
+            difference, noise = totals.compared(p, self.reference)
+            noise = noise + self._dispersion * totals.covariance(p, also, also)
+            shared = self._dispersion * totals.covariance(p, at, also)
             part = np.divide(shared, noise, out=np.zeros_like(noise), where=noise > 0)
             total = total - part * difference
             variance = variance - part * shared
         return total, np.sqrt(np.maximum(0, variance))
 
-    def root(sign: int, dispersion: float, *, last: bool) -> float:
-        def bound(values: Array) -> Array:
-            total, error = test(values, dispersion)
-            return total + sign * z * error
-
-        return _root(bound, last=last)
-
-    center = root(0, 1.0, last=True)
-    at = equation(np.array([center]))
-    dispersion = totals.dispersion(totals.tilted(at), at)
-    low, high = root(-1, dispersion, last=False), root(1, dispersion, last=True)
-    return float(np.clip(center, low, high)), low, high
-
-
-def _root(function: Callable[[Array], Array], *, last: bool) -> float:
-    """Find the last (or first) value at which a function turns from positive to negative."""
-    values = GRID
-    for _ in range(ROUNDS):
-        found = function(values)
-        if last:
-            k = int(np.append(-1, np.flatnonzero(found > 0))[-1])
-        else:
-            k = int(np.append(np.flatnonzero(found <= 0), len(values))[0]) - 1
-        if k < 0:
-            return float(values[0])
-        if k == len(values) - 1:
-            return float(values[-1])
-        low, high, f_low, f_high = values[k], values[k + 1], found[k], found[k + 1]
-        values = np.linspace(low, high, POINTS)
-    return float(low + (high - low) * f_low / (f_low - f_high))
+    def _root(self, z: float, *, last: bool) -> float:
+        """Find the last (or first) value at which ``h`` plus z standard errors turns negative."""
+        values = GRID
+        for _ in range(ROUNDS):
+            total, error = self._test(values)
+            found = total + z * error
+            if last:
+                k = int(np.append(-1, np.flatnonzero(found > 0))[-1])
+            else:
+                k = int(np.append(np.flatnonzero(found <= 0), len(values))[0]) - 1
+            if k < 0:
+                return float(values[0])
+            if k == len(values) - 1:
+                return float(values[-1])
+            low, high, f_low, f_high = values[k], values[k + 1], found[k], found[k + 1]
+            values = np.linspace(low, high, POINTS)
+        return float(low + (high - low) * f_low / (f_low - f_high))
 
 
 def _slope(predicted: Array, y: Array) -> float:

