@@ -125,7 +125,7 @@ def test_baseline_ignores_the_prior(scenario, written):
     assert recall["half"] < recall["prior"] - 0.2
     auc = {name: metrics[4]["value"] for name, metrics in shown.items()}
     assert auc["half"] == auc["prior"]
-    assert abs(auc["prior"] - quality["pu_roc_auc"]) < 0.1
+    assert abs(auc["prior"] - quality["pu_roc_auc"]) < 0.15
 
 
 def test_baseline_of_many_rows_is_small(written, monkeypatch):

@@ -33,4 +33,4 @@ def range_text(low: float, high: float) -> str:
 
 def count_text(value: float, low: float, high: float) -> str:
     """Write a count that is estimated to be between `low` and `high`."""
-    return f"{round(value, min(0, _supported(low, high, 20))):,.0f}"
+    return f"{round(value, min(0, _supported(low, high, 10))):,.0f}"

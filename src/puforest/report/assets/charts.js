@@ -18,20 +18,20 @@ const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS
 const known = (value) => value !== null && value !== undefined;
 const UNKNOWN = "unknown";
 const fixed = (value, digits = 3) => (known(value) ? value.toFixed(digits) : UNKNOWN);
-const count = (value) => (known(value) ? Math.round(value).toLocaleString("en-US") : UNKNOWN);
+const count = (value) => (known(value) ? (Math.round(value) || 0).toLocaleString("en-US") : UNKNOWN);
 const percent = (value) => (known(value) ? `${(100 * value).toFixed(1)}%` : UNKNOWN);
 const short = (value) => {
   if (!known(value)) return UNKNOWN;
   return Math.abs(value) < 1e-9 ? "0" : String(Number(value.toPrecision(4)));
 };
 
-// Estimates have the digits that their interval supports: the last one is worth at most a quarter of it, or, of a count, a twentieth.
+// Estimates have the digits that their interval supports: the last one is worth at most a quarter of it, or, of a count, a tenth.
 const supported = (low, high, parts) => (high > low ? Math.ceil(-Math.log10((high - low) / parts)) : 4);
 const decimals = (low, high) => Math.min(4, Math.max(2, supported(low, high, 4)));
 const between = (low, high) => (known(low) && known(high) ? `${low.toFixed(decimals(low, high))} to ${high.toFixed(decimals(low, high))}` : UNKNOWN);
 const within = (value, low, high) => (known(value) ? value.toFixed(decimals(low ?? value, high ?? value)) : UNKNOWN);
 const countWithin = (value, low, high) => {
-  const unit = 10 ** -Math.min(0, supported(low, high, 20));
+  const unit = 10 ** -Math.min(0, supported(low, high, 10));
   return count(unit * Math.round(value / unit));
 };
 const percentWithin = (value, low, high) => `${(100 * value).toFixed(decimals(low, high) - 2)}%`;
@@ -99,7 +99,7 @@ function legendOf(spec) {
   return el("div", { class: "legend" }, ...items);
 }
 
-/* spec: label, x ({label, min, max, integer, date}) and y ({label, min, max, count}), series ({name, color, x, y, low, high, dash, dots,
+/* spec: label, x ({label, min, max, integer, count, date}) and y ({label, min, max, count}), series ({name, color, x, y, low, high, dash, dots,
    area, edges}), marks ({x or y, name}), shade ([from, to]), moving and pick (functions). */
 function lineChart(parent, spec) {
   const height = spec.height ?? 300;
@@ -112,13 +112,15 @@ function lineChart(parent, spec) {
   const all = (key) => spec.series.flatMap((s) => s[key] ?? []);
   const xs = extent(spec.x, [...all("x"), ...all("edges")]);
   const ys = extent(spec.y, [...all("y"), ...(spec.y.bands ? [...all("low"), ...all("high")] : [])]);
-  const xText = (v) => (spec.x.date ? dateText(v, xs[1] - xs[0]) : short(v));
+  const xText = (v) => (spec.x.date ? dateText(v, xs[1] - xs[0]) : spec.x.count ? count(v) : short(v));
+  const yText = (v) => (spec.y.count ? count(v) : short(v));
   let scale = null;
 
   function paint() {
     const width = box.clientWidth;
     if (width === 0) return;
-    const left = spec.y.hidden ? 12 : 56, right = 14, bottom = 44;
+    const longest = Math.max(...ticks(...ys, 8).map((v) => yText(v).length));
+    const left = spec.y.hidden ? 12 : Math.max(56, 26 + 7.5 * longest), right = 14, bottom = 44;
     const top = (spec.marks ?? []).some((mark) => known(mark.x)) ? 26 : 10;
     const fx = (v) => left + ((v - xs[0]) / (xs[1] - xs[0])) * (width - left - right);
     const fy = (v) => height - bottom - ((Math.min(Math.max(v, ys[0]), ys[1]) - ys[0]) / (ys[1] - ys[0])) * (height - top - bottom);
@@ -142,10 +144,10 @@ function lineChart(parent, spec) {
     const shapes = [];
     for (const v of spec.y.hidden ? [] : ticks(...ys, (height - top - bottom) / 36)) {
       shapes.push(svg("line", { class: "grid", x1: left, x2: width - right, y1: fy(v), y2: fy(v) }));
-      shapes.push(svg("text", { x: left - 7, y: fy(v) + 4, "text-anchor": "end", text: short(v) }));
+      shapes.push(svg("text", { x: left - 7, y: fy(v) + 4, "text-anchor": "end", text: yText(v) }));
     }
     const about = (width - left - right) / 60;
-    const xTicks = spec.x.date ? dateTicks(...xs, about) : ticks(...xs, about).filter((v) => !spec.x.integer || Number.isInteger(v)).map((v) => [v, short(v)]);
+    const xTicks = spec.x.date ? dateTicks(...xs, about) : ticks(...xs, about).filter((v) => !spec.x.integer || Number.isInteger(v)).map((v) => [v, xText(v)]);
     for (const [v, text] of xTicks) {
       shapes.push(svg("text", { x: fx(v), y: height - bottom + 17, "text-anchor": "middle", text }));
       shapes.push(svg("line", { class: "grid", x1: fx(v), x2: fx(v), y1: top, y2: height - bottom }));
@@ -160,7 +162,7 @@ function lineChart(parent, spec) {
 
   function valueText(s, i) {
     const y = s.y[i], low = s.low?.[i], high = s.high?.[i];
-    if (!known(low) || !known(y)) return spec.y.count ? count(y) : short(y);
+    if (!known(low) || !known(y)) return yText(y);
     return spec.y.count ? `${countWithin(y, low, high)} (${countsBetween(low, high)})` : `${within(y, low, high)} (${between(low, high)})`;
   }
 

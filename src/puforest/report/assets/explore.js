@@ -107,7 +107,7 @@ function showGains({ gains: g, prior, rows, checked }, body) {
   const level = `${100 * g.confidence}%`;
   const paint = lineChart(chart, {
     label: "Positives found by the number of rows looked at", height: 320,
-    x: { label: "unlabeled rows looked at, by descending score", min: 0, max: last }, y: { label: "positives found", min: 0, count: true, bands: true },
+    x: { label: "unlabeled rows looked at", min: 0, max: last, count: true }, y: { label: "positives found", min: 0, count: true, bands: true },
     series: [
       { name: g.is_range ? `in order of score, for a prior of ${usedPrior(prior)}` : "in order of score", color: "labeled", x: [0, ...g.n], y: [0, ...g.expected], low: [0, ...g.low], high: [0, ...g.high], band: g.is_range ? `range for all possible priors, ${level}` : `${level} interval` },
       { name: "in random order", color: "quiet", dash: true, x: [0, ...g.n], y: [0, ...g.random] },

@@ -73,8 +73,9 @@ function leadOf({ rows, thresholds: at, prior, range_note: bounded }) {
     return lead;
   }
   const positives = 1000 * prior.value, found = positives * at.recall[i];
-  lead.append(`. About ${count(positives)} of the 1,000 are positive, of which it finds about `,
-    el("strong", { text: countWithin(found, positives * of("recall", "_low"), positives * of("recall", "_high")) }), ".",
+  const range = prior.estimate && prior.source !== "check" ? prior.estimate : { low: prior.value, high: prior.value };
+  lead.append(`. About ${countWithin(positives, 1000 * range.low, 1000 * range.high)} of the 1,000 are positive, of which it finds about `,
+    el("strong", { text: countWithin(found, 1000 * range.low * of("recall", "_low"), 1000 * range.high * of("recall", "_high")) }), ".",
     found > flagged + 0.5 ? " It cannot find more than it flags: these estimates contradict each other by chance or because of a wrong prior." : "");
   return lead;
 }
