@@ -347,3 +347,17 @@ def test_other_formats(cli, tmp_path, name, write):
     said = cli("evaluate", model, data, *label, "--checked", sheet, "--quiet")
     assert said.code == 0
     assert "identified by" not in said.err  # the codes match
+
+
+@pytest.mark.parametrize(
+    "design", ["random n=30 rate=7", "random n=30 rate=0", "random n=30 rate=inf"]
+)
+def test_impossible_designs(cli, loop, tmp_path, design):
+    sheet = read_sheet(loop / "random.csv")
+    rows = [row | {"design": design} for row in sheet.rows]
+    path = save_sheet(Sheet(sheet.header, rows), tmp_path / "s.csv")
+    said = cli(
+        "evaluate", loop / "model.puf", loop / "rows.csv", "--label", "known", "--checked", path
+    )
+    assert said.code == 1
+    assert "which is impossible" in said.err or "column design" in said.err

@@ -213,6 +213,15 @@ def test_rounds_combine_their_probabilities(sheet, table, tmp_path):
     np.testing.assert_allclose(found.probability({}), 1 - 0.5 * 0.75)
 
 
+def test_appended_sheets(sheet, table, tmp_path):
+    """One after the other, with both headers."""
+    full = sheet.answered(answer)
+    parts = [Sheet(full.header, full.rows[i : i + 3]) for i in (0, 3)]
+    text = b"".join(save_sheet(part, tmp_path / "f.csv").read_bytes() for part in parts)
+    (tmp_path / "f.csv").write_bytes(text)
+    np.testing.assert_array_equal(verdicts_of(tmp_path / "f.csv", table).checked, expected())
+
+
 def test_designs_by_score(sheet, table, tmp_path):
     rows = [row | {"design": "top n=6 cut=0.7 tie=0.5"} for row in sheet.rows]
     path = save_sheet(Sheet(sheet.header, rows).answered(answer), tmp_path / "top.csv")

@@ -16,7 +16,7 @@ from puforest.cli._console import Console
 from puforest.cli._model_columns import match_columns
 from puforest.cli._model_rows import ModelRows
 from puforest.cli._scoring import scored_batches
-from puforest.cli.sheets._layout import Origin, fingerprint
+from puforest.cli.sheets._layout import DESIGN, Origin, fingerprint
 from puforest.cli.sheets._match import CheckedRows, Round, match_verdicts
 from puforest.cli.tables._names import name_list
 from puforest.cli.tables._source import Source
@@ -150,7 +150,19 @@ def read_checks(
             if code not in models:
                 raise ValueError(_ask_for_model(chosen, options))
             last = scores[code] = table.scores(models[code], chosen.origin)
-    return Checks(rows, rows.probability(scores), last)
+    return Checks(rows, _possible(rows, rows.probability(scores)), last)
+
+
+def _possible(rows: CheckedRows, probability: Array) -> Array:
+    """Refuse probabilities that no design has, or with which a checked row could not be chosen."""
+    least = np.where(np.isnan(rows.checked), 0, np.finfo(float).tiny)
+    wrong = np.flatnonzero(~((least <= probability) & (probability <= 1)))
+    if len(wrong):
+        raise ValueError(
+            f"row {wrong[0] + 1:,}: according to the check sheet, the probability to be checked "
+            f"was {probability[wrong[0]]:g}, which is impossible: restore its column {DESIGN}"
+        )
+    return probability
 
 
 def _beside(options: o.CheckOptions, rows: CheckedRows) -> list[Path]:

@@ -122,7 +122,7 @@ def _filled(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 "is a cell not quoted?"
             )
         cells = dict(zip(header, [*row, *[""] * len(header)], strict=False))
-        if cells[VERDICT].strip():
+        if cells[VERDICT].strip() and _names(row) != header:  # of another sheet that was appended
             yield line, cells
 
 
