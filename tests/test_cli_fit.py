@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -27,11 +28,13 @@ def test_fit_prints_a_summary(cli, cli_folder, tmp_path):
     assert re.search(r"labels +known = 1 is labeled, 0 is not", said.err)
     assert re.search(r"features +6 numeric: feature 0, feature 1", said.err)
     assert re.search(r"scenario +single-training-set", said.err)
-    assert re.search(r"prior +0\.\d+, estimated; 95% interval 0\.\d+ to 0\.\d+", said.err)
+    assert re.search(r"prior +at most 0\.\d+ \(95% limit by bbe\); the model uses 0\.\d+", said.err)
     assert re.search(r"threshold +0\.\d+, so that the fraction predicted positive is the", said.err)
     assert re.search(r"predictions +\d+\.\d% of the unlabeled rows are predicted", said.err)
     assert "(out of bag)" in said.out
-    assert re.search(r"Precision +0\.\d+ +0\.\d+ to", said.out)
+    assert re.search(r"Precision +range +0\.\d+ to", said.out)
+    assert re.search(r"Recall +0\.\d+ +0\.\d+ to", said.out)
+    assert "the prior is only bounded" in " ".join(said.err.split()).lower()
     loaded = puforest.load(model)
     assert loaded.feature_names_in_.tolist() == [f"feature {i}" for i in range(6)]
     assert type(loaded) is puforest.PUForestClassifier
@@ -193,8 +196,13 @@ def test_prior(cli, cli_folder, blobs):
     prior += ("--scenario", "single-training-set", "--method", "bbe", "--method", "elkan-noto")
     answer = json.loads(cli(*prior, "--json").out)
     assert list(answer["estimates"]) == ["bbe", "elkan-noto"]
-    assert abs(answer["estimates"]["bbe"]["value"] - blobs[2].mean()) < 0.2
-    assert re.search(r"bbe +0\.\d+ +0\.\d+ to 0\.\d+", cli(*prior, "--quiet").out)
+    # No region of these rows is purely positive.
+    found = answer["estimates"]["bbe"]
+    assert found["kind"] == "upper bound"
+    assert found["interval"][0] < blobs[2].mean() < found["upper"] == found["interval"][1]
+    said = cli(*prior)
+    assert re.search(r"bbe +at most (0\.\d+) +0\.\d+ to \1 +at least \d", said.out)
+    assert f"bbe: {found['reason']}" in " ".join(said.err.split())
     again = json.loads(cli(*prior, "--json", "--threads", 1).out)
     assert again["estimates"] == answer["estimates"]
 
@@ -248,3 +256,26 @@ def test_fits_report_progress(blobs, capsys):
     assert capsys.readouterr().err == ""
     forest.fit(*blobs[:2])
     assert "3/3 trees" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("prior", "contradicts"), [(0.97, True), (0.1, False)])
+def test_given_priors_are_compared_with_the_data(cli, tmp_path, prior, contradicts):
+    """One above the upper bound contradicts the data; one below it does not."""
+    rng = np.random.default_rng(0)
+    row = np.arange(600)
+    columns = {"y": row < 300, "x": rng.normal(size=600) + 4 * ((row < 300) | (row % 2))}
+    pyarrow.csv.write_csv(pa.table(columns), tmp_path / "t.csv")
+    fit = ("fit", tmp_path / "t.csv", "--label", "y", "-o", tmp_path / "m.puf", "--no-quality")
+    said = cli(*fit, "--prior", prior, "--candidates", "fast", "--trees", "20")
+    assert said.code == 0
+    assert (f"--prior {prior:g}: the prior {prior:g} is above" in said.err) == contradicts
+
+
+def test_evaluation_compares_a_given_prior(cli, cli_folder, tmp_path):
+    model = tmp_path / "m.puf"
+    options = ("--label", "known", "--scenario", "single-training-set")
+    fit = ("fit", cli_folder / "rows.csv", *options, "--drop", "truth", "--drop", "id", *FAST)
+    assert cli(*fit, "--no-quality", "-o", model).code == 0
+    evaluate = ("evaluate", model, cli_folder / "rows.csv", *options)
+    assert "is above" in cli(*evaluate, "--prior", "0.95").err
+    assert "is above" not in cli(*evaluate, "--prior", "0.3").err

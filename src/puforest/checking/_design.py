@@ -92,7 +92,7 @@ class CheckDesign:
                 raise ValueError(f"{name} of a design must be a nonnegative number, got {value!r}")
 
     def __str__(self) -> str:
-        values = (f"{name}={self.parameters[name]!r}" for name in _FORMULAS[self.name][1])
+        values = (f"{name}={float(self.parameters[name])!r}" for name in _FORMULAS[self.name][1])
         return " ".join([self.name, f"n={self.n}", *values])
 
     @classmethod

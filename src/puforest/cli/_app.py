@@ -27,7 +27,17 @@ EXIT_USAGE = 2
 
 # The modules of the commands, in the order of the help. They import NumPy and scikit-learn only
 # when they run, so that the help appears at once.
-COMMANDS = ("demo", "prior", "fit", "evaluate", "predict", "describe", "report", "export")
+COMMANDS = (
+    "demo",
+    "prior",
+    "fit",
+    "evaluate",
+    "predict",
+    "check",
+    "describe",
+    "report",
+    "export",
+)
 
 HELP = """Random forests for positive and unlabeled data.
 
@@ -37,7 +47,8 @@ Some rows are labeled as positive; the others are unlabeled, and may be positive
 Typical workflow:
   puforest prior     estimate the class prior, the fraction of positives
   puforest fit       train a forest, and estimate its quality
-  puforest predict   score new rows
+  puforest predict   score new rows, or list the ones most likely to be positive
+  puforest check     choose rows to look at by hand, to improve the forest and its evaluation
 
 Run "puforest demo" for a complete example, and "puforest COMMAND --help" for options and examples.
 

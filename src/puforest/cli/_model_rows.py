@@ -168,7 +168,7 @@ class ModelRows:
         parts = [batch.X for batch in batches]
         del batches
         features = Features(
-            X=arrow().concat_tables(parts) if columns.kinds else _stacked(parts),
+            X=joined(parts),
             names=columns.names,
             kinds={name: kind.kind for name, kind in columns.kinds.items()},
             missing=self.gaps.as_json()["missing"],
@@ -270,8 +270,10 @@ class ModelRows:
         return found
 
 
-def _stacked(parts: list[NamedTable]) -> NamedTable:
-    """Stack arrays, each of which is freed as it is copied."""
+def joined(parts: list[Any]) -> Any:
+    """Join tables or arrays; each array is freed as it is copied."""
+    if not isinstance(parts[0], NamedTable):
+        return arrow().concat_tables(parts)
     names = parts[0].columns
     dtype = np.result_type(*(part.values.dtype for part in parts))
     end = sum(map(len, parts))

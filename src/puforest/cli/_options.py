@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,12 +20,14 @@ from puforest.scenario import DESCRIPTIONS
 
 if TYPE_CHECKING:
     from puforest._schema import FeatureSchema
+    from puforest.cli.tables._missing import MissingMarkers
     from puforest.cli.tables._pu_table import PUTable
     from puforest.cli.tables._source import Source
 
 READING = "File format"
 COLUMNS = "Columns"
 TRAINING = "Training"
+CHECKING = "Checked rows"
 
 Scenario = Literal["case-control", "single-training-set"]
 
@@ -163,6 +166,16 @@ Threads = Annotated[
     typer.Option("--threads", min=1, help="Number of threads; by default, all cores."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
+Checked = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--checked",
+        metavar="SHEET",
+        help="Check sheet with verdicts on rows of DATA, written by puforest check and filled in; "
+        "repeat the option for more.",
+        rich_help_panel=CHECKING,
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -185,6 +198,35 @@ class TrainingColumns:
             self.features or (), self.drop or (), self.keep or (), self.categorical or ()
         )
         return read_pu(source, label=self.label, positive=self.positive, choice=choice)
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """Options for rows that were checked by hand."""
+
+    checked: Checked = None
+    checked_by: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--checked-by",
+            metavar="MODEL",
+            help="Model that chose the rows of a check sheet by the design score or top, if it is "
+            "not beside the sheet; repeat the option if several did.",
+            rich_help_panel=CHECKING,
+        ),
+    ] = None
+
+    def files(self) -> list[Path]:
+        """Return the files to read."""
+        return [*(self.checked or ()), *(self.checked_by or ())]
+
+    def refuse_unused(self) -> None:
+        """Raise an error for ``--checked-by`` without ``--checked``."""
+        if self.checked_by and not self.checked:
+            raise ValueError(
+                f"--checked-by {self.checked_by[0]} requires --checked, a check sheet of rows that "
+                "the model chose"
+            )
 
 
 @dataclass(frozen=True)
@@ -250,18 +292,27 @@ class Reading:
 
     def open(self, path: Path, model: Any = None) -> Source:
         """Open a table with these options, and with the markers of missing values of a model."""
-        from puforest._unwrap import fitted_trees
         from puforest.cli.tables._dialect import TextOptions
-        from puforest.cli.tables._missing import MissingMarkers
         from puforest.cli.tables._open import open_table
+
+        text = TextOptions(self.delimiter, self.decimal, self.encoding, not self.no_header)
+        return open_table(path, format=self.format, text=text, missing=self._markers(model))
+
+    def reopen(self, source: Source, model: Any) -> Source:
+        """Return an open table with the markers of missing values of a model."""
+        again = copy.copy(source)
+        again.missing = self._markers(model)
+        return again
+
+    def _markers(self, model: Any) -> MissingMarkers:
+        from puforest._unwrap import fitted_trees
+        from puforest.cli.tables._missing import MissingMarkers
 
         missing = MissingMarkers()
         if model is not None:
             record = fitted_trees(model)._record
             missing = missing.changed(record.added_missing, record.removed_missing)
-        missing = missing.changed(self.missing or (), self.not_missing or ())
-        text = TextOptions(self.delimiter, self.decimal, self.encoding, not self.no_header)
-        return open_table(path, format=self.format, text=text, missing=missing)
+        return missing.changed(self.missing or (), self.not_missing or ())
 
     def remember(self, model: Any) -> None:
         """Let a fitted model know the markers of missing values, for the tables to come."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,25 @@ from numpy.typing import NDArray
 
 from puforest._cross_fitting import Split
 from puforest._encoded import EncodedTable
-from puforest._sample import pu_sample
+from puforest._rounding import fraction_text, range_text
+from puforest.checking import CheckedEstimate, CheckedEstimates
 from puforest.cli._console import Console
 from puforest.cli._options import percent
+from puforest.cli._prior_text import estimate_json
 from puforest.metrics import ClassificationReport, PriorMismatchWarning, pu_classification_report
 from puforest.metrics._registry import METRICS
 from puforest.model_selection import PUStratifiedKFold
+from puforest.prior import PriorEstimate
+
+# Metrics that checked rows yield too, and their names there.
+CHECKED_METRICS = {
+    "pu_precision": "precision",
+    "pu_recall": "recall",
+    "pu_f1": "f1",
+    "pu_roc_auc": "auc",
+}
+
+PRIOR = "Class prior"
 
 # Part of the notes on values that left their range by no more than chance explains.
 CHANCE = "may be chance"
@@ -36,14 +50,10 @@ def quality(
     score: NDArray[np.float64],
     *,
     threshold: float,
-    prior: float,
-    prior_interval: tuple[float, float] | None,
+    prior: float | PriorEstimate,
     scenario: str,
 ) -> ClassificationReport:
     """Compute all PU metrics; warnings go to the notes of the report."""
-    if prior_interval is not None:
-        sample = pu_sample(labeled, scenario=scenario)
-        prior_interval = sample.prior_interval(prior_interval, prior)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PriorMismatchWarning)
         return pu_classification_report(
@@ -51,7 +61,6 @@ def quality(
             (score > threshold).astype(int),
             score,
             prior=prior,
-            prior_interval=prior_interval,
             scenario=scenario,
         )
 
@@ -68,7 +77,6 @@ def true_quality(
         score,
         threshold=threshold,
         prior=float(truth.mean()),
-        prior_interval=None,
         scenario="single-training-set",
     )
     return {name: found.value for name, found in report.metrics.items()}
@@ -92,25 +100,33 @@ def show_quality(
     title: str,
     report: ClassificationReport,
     truth: dict[str, float] | None = None,
+    checks: CheckedEstimates | None = None,
 ) -> None:
-    """Show a table of the metrics with intervals, next to the truth if it is known."""
-    level = next(iter(report.metrics.values())).confidence
-    header = ["", "estimate", f"{100 * level:g}% interval", *(["truth"] if truth else [])]
-    rows = []
+    """Show the metrics with intervals, next to estimates from checked rows and to the truth."""
+    interval = f"{100 * next(iter(report.metrics.values())).confidence:g}% interval"
+    header = ["", "estimate", interval]
+    if checks is not None:
+        header += ["checked rows", f"{100 * checks.confidence:g}% interval"]
+    if truth is not None:
+        header.append("truth")
     clipped = {name: found for name, found in report.metrics.items() if found.clipped}
+    rows = []
+    if checks is not None:
+        prior = f"{report.prior:.3g}" if report.prior_bound is None else report.prior_text
+        rows.append([PRIOR, prior, "", *prior_cells(checks), *([""] if truth else [])])
     for name, found in report.metrics.items():
         mark = "*" if found.clipped else " " if clipped else ""
-        row = [
-            METRICS[name].label,
-            f"{found.value:.3f}{mark}",
-            f"{found.low:.3f} to {found.high:.3f}",
-        ]
+        row = [METRICS[name].label, f"{found.value_text}{mark}", found.range_text]
+        if checks is not None:
+            row += from_checks(getattr(checks, CHECKED_METRICS.get(name, ""), None))
         if truth is not None:
             row.append(f"{truth[name]:.3f}")
         rows.append(row)
     raw = ", ".join(f"{METRICS[n].label} {found.unclipped:.4g}" for n, found in clipped.items())
     footnote = f"* clipped to the possible range; raw estimates: {raw}" if clipped else ""
     console.rows(title, header, rows, footnote)
+    if report.range_note:
+        console.warning(report.range_note)
     clear = clear_notes(report)
     more = (
         f" ({len(clear) - 1} more with --verbose)" if len(clear) > 1 and not console.verbose else ""
@@ -124,16 +140,43 @@ def show_quality(
         console.warning(report.trivial.message)
 
 
+def prior_cells(checks: CheckedEstimates) -> list[str]:
+    """Return the cells of the class prior that checked rows show."""
+    if checks.prior is None:
+        return ["unknown", range_text(*checks.prior_bounds)]
+    return from_checks(CheckedEstimate(checks.prior.value, *checks.prior.interval))
+
+
+def from_checks(found: CheckedEstimate | None) -> list[str]:
+    """Return the cells of an estimate from checked rows."""
+    if found is None:
+        return ["", ""]
+    return [fraction_text(found.value, found.low, found.high), range_text(found.low, found.high)]
+
+
 def clear_notes(report: ClassificationReport) -> list[str]:
     """Select the notes on deviations that chance does not explain."""
     return [note for note in report.notes if CHANCE not in note]
 
 
-def as_json(report: ClassificationReport) -> dict[str, Any]:
-    """Convert a report to JSON, without prior, scenario and row counts."""
+def as_json(report: ClassificationReport, checks: CheckedEstimates | None = None) -> dict[str, Any]:
+    """Convert estimates to JSON, without prior, scenario and row counts."""
     fields = report.as_dict()
     return {
         "metrics": fields["metrics"],
         "notes": fields["notes"],
         "trivial": bool(report.trivial),
+        "checked_estimates": None if checks is None else checks_json(checks),
+    }
+
+
+def checks_json(checks: CheckedEstimates) -> dict[str, Any]:
+    """Convert estimates from checked rows to JSON."""
+    found = {name: getattr(checks, name) for name in CHECKED_METRICS.values()}
+    return {
+        "prior": None if checks.prior is None else estimate_json(checks.prior),
+        "prior_bounds": checks.prior_bounds,
+        "confidence": checks.confidence,
+        **{name: None if value is None else asdict(value) for name, value in found.items()},
+        "notes": checks.notes,
     }

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from puforest._unwrap import fitted_trees
 from puforest.cli._console import Console
 from puforest.cli._model_rows import Gaps, ModelRows
 from puforest.cli._options import plural
@@ -32,6 +33,11 @@ def scored_batches(
     """Score the rows of a file, one batch at a time."""
     for batch in rows.batches(others, n_rows):
         yield Scored(np.asarray(model.predict_proba(batch.X)[:, 1]), batch.others)
+
+
+def has_probabilities(model: Any) -> bool:
+    """Return True if the scores of a model are calibrated probabilities."""
+    return hasattr(model, "calibrator_") or fitted_trees(model)._record.calibrator is not None
 
 
 def report_missing(console: Console, path: Path, gaps: Gaps) -> None:

@@ -163,8 +163,7 @@ def evaluated(console: Console, forest: PUForestClassifier, new: Sample) -> dict
         new.labeled,
         score,
         threshold=forest.threshold_,
-        prior=forest.prior_,
-        prior_interval=forest.prior_interval_,
+        prior=forest.prior_estimate_,
         scenario="case-control",
     )
     population = new.labeled == 0

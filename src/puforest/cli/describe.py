@@ -24,6 +24,7 @@ def describe(
     """
     from puforest._threshold import threshold_of
     from puforest._unwrap import fitted_trees
+    from puforest.cli._prior_text import prior_json
     from puforest.inspection import importances
 
     fitted = o.load(model)
@@ -43,8 +44,7 @@ def describe(
         "model": str(model),
         "class": type(fitted).__name__,
         "parameters": fitted.get_params(deep=False),
-        "prior": fitted.prior_,
-        "prior_interval": None if estimate is None else estimate.interval,
+        **prior_json(fitted.prior_, estimate),
         "threshold": threshold_of(fitted),
         "classes": fitted.classes_,
         "n_features": fitted.n_features_in_,

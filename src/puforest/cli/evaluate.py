@@ -11,11 +11,13 @@ from puforest.cli._app import command
 from puforest.cli._console import Console
 
 if TYPE_CHECKING:
+    from puforest.checking import CheckedEstimates
     from puforest.metrics import ClassificationReport
 
 
 @command(
     "puforest evaluate model.puf later.csv --label known_fraud",
+    "puforest evaluate model.puf later.csv --label known_fraud --checked checked.csv",
 )
 def evaluate(
     console: Console,
@@ -49,6 +51,7 @@ def evaluate(
     threshold: o.Threshold = None,
     threads: o.Threads = None,
     *,
+    checks: o.CheckOptions,
     reading: o.Reading,
 ) -> dict[str, Any]:
     """Estimate the quality of a model on held-out rows.
@@ -56,18 +59,25 @@ def evaluate(
     Don't use the training rows: estimates on them are too optimistic, and puforest fit has already
     printed held-out ones. Precision, recall and the other metrics follow from the class prior and
     the fractions of labeled rows and of all rows that are predicted positive.
+
+    With --checked, estimates from rows that were looked at by hand are printed beside them. They
+    do not depend on the class prior; see puforest check.
     """
     import numpy as np
 
+    from puforest._prior_estimate import contradiction
     from puforest._unwrap import fitted_trees, known_scenario
     from puforest.cli import _quality
+    from puforest.cli._checks import CheckedTable, read_checks
     from puforest.cli._model_columns import match_columns, report_columns
     from puforest.cli._model_rows import ModelRows
+    from puforest.cli._prior_text import prior_text
     from puforest.cli._scoring import report_missing, report_unknown, scored_batches
     from puforest.cli.tables._arrow import arrow
     from puforest.cli.tables._labels import read_labels, true_classes
     from puforest.cli.tables._pu_table import label_column
 
+    checks.refuse_unused()
     forest = o.load_for(model, threads)
     limit = o.threshold_for(forest, threshold)
     source = reading.open(data, forest)
@@ -94,14 +104,23 @@ def evaluate(
     table = arrow().Table.from_batches(kept)
     rule, labeled = read_labels(source, name, table.column(name), positive)
     estimate = fitted_trees(forest)._record.prior_estimate
+    if prior is not None and estimate is not None:
+        wrong = contradiction(prior, estimate)
+        if wrong is not None:
+            console.warning(f"--prior {prior:g}: {wrong}")
+    assumed = prior or estimate or forest.prior_
     report = _quality.quality(
         labeled,
         score,
         threshold=limit,
-        prior=forest.prior_ if prior is None else prior,
-        prior_interval=estimate.interval if estimate is not None and prior is None else None,
+        prior=assumed,
         scenario=scenario or str(known_scenario(forest)),
     )
+    of_checks = CheckedTable(source, name, labeled, reading, threads)
+    verdicts = read_checks(console, checks, of_checks, model=model)
+    found = None
+    if verdicts is not None:
+        found = verdicts.estimates(labeled, score, report.scenario, limit)
     known = None
     if truth is not None:
         # Labeled rows that were collected separately are not part of the population.
@@ -121,12 +140,15 @@ def evaluate(
             "file": f"{source.path} ({source.kind})",
             "rows": f"{n:,}: {labeled.sum():,} labeled, {n - labeled.sum():,} unlabeled",
             "labels": str(rule),
-            "prior": f"{report.prior:.3g}",
+            "prior": prior_text(report.prior, estimate if prior is None else None),
             "scenario": report.scenario,
             "threshold": f"{limit:.3g}; {_quality.positive_text(labeled, score, limit)}",
         },
     )
-    _quality.show_quality(console, "Quality, estimated without labeled negatives", report, known)
+    title = "Quality, estimated without labeled negatives"
+    _quality.show_quality(console, title, report, known, found)
+    if found is not None:
+        compare_prior(console, report.prior, found)
     warn_of_training_rows(console, forest, report)
     return {
         "model": str(model),
@@ -138,9 +160,21 @@ def evaluate(
         "threshold": limit,
         "predicted_positive": _quality.predicted_positive(labeled, score, limit),
         **rows.gaps.as_json(),
-        **_quality.as_json(report),
+        **_quality.as_json(report, found),
         "truth": known,
+        "checked": None if verdicts is None else verdicts.as_json(),
     }
+
+
+def compare_prior(console: Console, prior: float, found: CheckedEstimates) -> None:
+    """Warn if the prior of the metrics contradicts checked rows, and print what they lack."""
+    from puforest._prior_estimate import contradiction
+
+    for note in found.notes:
+        console.info(note)
+    wrong = None if found.prior is None else contradiction(prior, found.prior)
+    if wrong is not None:
+        console.warning(f"{wrong}. The estimates without checked rows depend on it")
 
 
 def warn_of_training_rows(console: Console, forest: Any, report: ClassificationReport) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from puforest._comparison import Compared
     from puforest._cross_fitting import Split
     from puforest._encoded import EncodedTable
+    from puforest.cli._checks import Checks
     from puforest.cli.tables._features import Features
     from puforest.cli.tables._pu_table import PUTable
 
@@ -38,6 +39,8 @@ DIRECTIONS = {"+1": 1, "1": 1, "increasing": 1, "-1": -1, "decreasing": -1}
     "puforest fit payments.csv --label known_fraud --scenario single-training-set -o model.puf",
     "puforest fit payments.csv --label known_fraud --threshold cost:10 -o model.puf",
     "puforest fit payments.csv --label known_fraud --categorical shop --missing -1 -o model.puf",
+    "puforest fit payments.csv --label known_fraud --checked checked.csv --checked-by model.puf "
+    "-o better.puf",
 )
 def fit(
     console: Console,
@@ -79,6 +82,7 @@ def fit(
     threads: o.Threads = None,
     force: o.Force = False,
     *,
+    checks: o.CheckOptions,
     options: ModelOptions,
     reading: o.Reading,
 ) -> dict[str, Any]:
@@ -90,15 +94,21 @@ def fit(
 
     Text columns are read as categories. Empty cells, ?, NA and similar words are missing values.
     Columns that are not used, such as identifiers, are listed with the reason.
+
+    With --checked, rows that were looked at by hand are used as known positives and negatives, and
+    for the class prior, unless it is given; see puforest check.
     """
     from puforest._threshold import threshold_text
     from puforest.cli import _quality
+    from puforest.cli._checks import CheckedTable, read_checks
+    from puforest.cli._prior_text import HOW_TO_KNOW, prior_json, prior_text
     from puforest.cli._summary import print_summary, summary_json
     from puforest.cli.tables._write import refuse_existing
 
     started = time.perf_counter()
     options.refuse_options_of_others()
-    refuse_existing(output, force=force, inputs=[data])
+    checks.refuse_unused()
+    refuse_existing(output, force=force, inputs=[data, *checks.files()])
     directions = monotonic_directions(monotonic or ())
     source = reading.open(data)
     source.require_columns(directions, "--monotonic")
@@ -106,10 +116,15 @@ def fit(
     refuse_unordered(table.features, directions)
     console.detail(f"read in {time.perf_counter() - started:.2f} s")
     print_summary(console, source, table, scenario)
+    of_checks = CheckedTable(source, table.rule.column, table.labeled, reading, threads)
+    verdicts = read_checks(console, checks, of_checks)
+    known_prior: Any = prior
+    if prior is None and verdicts is not None:
+        known_prior = verdicts.estimates(table.labeled, verdicts.score, scenario).prior
     forest = options.estimator(
         table.n_labeled,
         len(table.labeled) - table.n_labeled,
-        prior=prior,
+        prior=known_prior,
         scenario=scenario,
         monotonic_cst=directions or None,
         n_jobs=o.n_jobs(threads),
@@ -119,17 +134,21 @@ def fit(
     if options.is_cross_validated and not no_quality:
         X = table.encoded()
         splits = _quality.folds(X, table.labeled, options.folds or N_FOLDS, seed)  # may fail
-    train(console, forest, table)
+    train(console, forest, table, verdicts)
     reading.remember(forest)
     candidates = getattr(forest, "comparison_", ())
     show_candidates(console, candidates)
-    known = prior_facts(forest)
-    facts = {"prior": known["text"], "trees": describe_trees(forest)}
+    estimate = forest._record.prior_estimate
+    facts = {"prior": prior_text(forest.prior_, estimate), "trees": describe_trees(forest)}
+    if estimate is not None and estimate.is_bound:
+        facts["prior"] += f". {estimate.reason if no_quality else ''} {HOW_TO_KNOW}"
     facts["threshold"] = threshold_text(forest)
     score = None if options.is_cross_validated else forest._oob_probability()
     if score is not None:
         facts["predictions"] = _quality.positive_text(table.labeled, score, forest.threshold_)
     console.facts("Forest", facts)
+    if prior is not None and score is not None:
+        warn_of_prior(console, prior, score, table, scenario)
     # Saved before the quality is estimated, so that an interruption does not lose the model.
     refuse_existing(output, force=force)
     forest.save(output)
@@ -138,12 +157,13 @@ def fit(
     how = "out of bag"
     if X is not None:
         score, how = (
-            cross_validated(console, forest, X, table.labeled, splits),
+            cross_validated(console, forest, X, table.labeled, splits, verdicts),
             f"{len(splits)} folds",
         )
         console.info(_quality.positive_text(table.labeled, score, forest.threshold_))
     result = {"model": str(output), **summary_json(source, table, scenario)}
-    result |= {"prior": known["value"], "prior_interval": known["interval"]}
+    result |= prior_json(forest.prior_, estimate)
+    result["checked"] = None if verdicts is None else verdicts.as_json()
     result |= {"threshold": forest.threshold_, "predicted_positive": None, "quality": None}
     result["candidates"] = [asdict(row) | {"recipe": str(row.recipe)} for row in candidates]
     if score is not None:
@@ -151,7 +171,9 @@ def fit(
             table.labeled, score, forest.threshold_
         )
         if not no_quality:
-            result["quality"] = estimate_quality(console, forest, table.labeled, score, how)
+            result["quality"] = estimate_quality(
+                console, forest, table.labeled, score, how, verdicts
+            )
     console.detail(f"finished in {time.perf_counter() - started:.2f} s")
     return result
 
@@ -183,7 +205,7 @@ def refuse_unordered(features: Features, directions: Mapping[str, int]) -> None:
             raise ValueError(f"--monotonic {name}: the column cannot be constrained, as {reason}")
 
 
-def train(console: Console, forest: Any, table: PUTable) -> None:
+def train(console: Console, forest: Any, table: PUTable, checks: Checks | None) -> None:
     """Fit the forest with a progress bar."""
     from puforest.cli.tables._pu_table import NEARLY_UNIQUE
     from puforest.prior import PriorEstimatedWarning
@@ -192,21 +214,22 @@ def train(console: Console, forest: Any, table: PUTable) -> None:
     with console.progress(what) as done, warnings.catch_warnings():
         warnings.simplefilter("ignore", PriorEstimatedWarning)  # printed with the forest
         warnings.filterwarnings("ignore", NEARLY_UNIQUE)  # printed with the summary
-        forest.fit(table.features.X, table.labeled, progress=done)
+        given = checks.fit_params() if checks is not None else {}
+        forest.fit(table.features.X, table.labeled, **given, progress=done)
 
 
-def prior_facts(forest: Any) -> dict[str, Any]:
-    """Return the class prior of a forest, its interval and a description."""
-    estimate = forest._record.prior_estimate
-    if estimate is None:
-        return {"value": forest.prior_, "interval": None, "text": f"{forest.prior_:.3g}, as given"}
-    return {
-        "value": estimate.value,
-        "interval": estimate.interval,
-        "text": f"{estimate.value:.3f}, estimated; {100 * estimate.confidence:g}% interval "
-        f"{estimate.interval[0]:.3f} to {estimate.interval[1]:.3f}. The model depends on it: "
-        "check that it is plausible",
-    }
+def warn_of_prior(
+    console: Console, prior: float, score: NDArray[np.float64], table: PUTable, scenario: str
+) -> None:
+    """Warn of a given prior that the out-of-bag scores contradict."""
+    from puforest._prior_estimate import contradiction
+    from puforest._training_rows import training_rows
+    from puforest.prior.bbe import prior_from_scores
+
+    rows = training_rows(table.labeled, None, None, risk="nnpu")
+    wrong = contradiction(prior, prior_from_scores(score[rows.order], rows, scenario))
+    if wrong is not None:
+        console.warning(f"--prior {prior:g}: {wrong}")
 
 
 def describe_trees(forest: Any) -> str:
@@ -223,7 +246,12 @@ def show_candidates(console: Console, candidates: Sequence[Compared]) -> None:
 
 
 def cross_validated(
-    console: Console, forest: Any, X: EncodedTable, labeled: NDArray[np.int64], splits: list[Split]
+    console: Console,
+    forest: Any,
+    X: EncodedTable,
+    labeled: NDArray[np.int64],
+    splits: list[Split],
+    checks: Checks | None,
 ) -> NDArray[np.float64]:
     """Score each row with a forest of the same parameters that was fitted without its fold."""
     from sklearn.base import clone
@@ -235,9 +263,12 @@ def cross_validated(
     if forest.monotonic_cst:  # by name, but the columns of an encoded table have none
         signs = [forest.monotonic_cst.get(name, 0) for name in forest.feature_names_in_]
         like.set_params(monotonic_cst=signs)
+    given = checks.fit_params() if checks is not None else {}
     with console.progress(f"Estimating the quality, {len(splits)} folds") as done:
         return cross_fitted_scores(
-            lambda train: clone(like).fit(X[train], labeled[train]),
+            lambda train: clone(like).fit(
+                X[train], labeled[train], **{name: part[train] for name, part in given.items()}
+            ),
             X,
             splits,
             lambda n_done: done(n_done / len(splits)),
@@ -250,18 +281,21 @@ def estimate_quality(
     labeled: NDArray[np.int64],
     score: NDArray[np.float64],
     how: str,
+    checks: Checks | None,
 ) -> dict[str, Any]:
     """Estimate PU metrics from held-out scores of the training rows."""
     from puforest.cli import _quality
 
-    known = prior_facts(forest)
     report = _quality.quality(
         labeled,
         score,
         threshold=forest.threshold_,
-        prior=known["value"],
-        prior_interval=known["interval"],
+        prior=forest._record.prior_estimate or forest.prior_,
         scenario=forest.scenario,
     )
-    _quality.show_quality(console, f"Quality, estimated without labeled negatives ({how})", report)
-    return _quality.as_json(report)
+    found = None
+    if checks is not None:
+        found = checks.estimates(labeled, score, forest.scenario, forest.threshold_)
+    title = f"Quality, estimated without labeled negatives ({how})"
+    _quality.show_quality(console, title, report, checks=found)
+    return _quality.as_json(report, found)

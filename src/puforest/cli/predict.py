@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,10 +16,18 @@ from puforest.cli._console import Console
 from puforest.cli.tables import OUTPUT_EXTENSIONS
 
 if TYPE_CHECKING:
+    from puforest.cli._model_rows import ModelRows
     from puforest.cli.tables._source import Source
 
-SCORE, PREDICTED = "score", "predicted"
+SCORE, PROBABILITY, PREDICTED = "score", "probability", "predicted"
+HITS = ("hits", "hits_low", "hits_high")
+TOP_COLUMNS = ("rank", "row", SCORE, PROBABILITY, *HITS)
+NO_HITS = (
+    "How many positives to expect among them is not known, since the model has no out-of-bag "
+    "predictions: fit a model with --model forest"
+)
 STANDARD_OUTPUT = Path("-")
+NEW_DATA = "New data"
 
 
 @command(
@@ -25,6 +35,8 @@ STANDARD_OUTPUT = Path("-")
     "puforest predict model.puf new.csv --keep id -o scored.csv",
     "puforest predict model.puf new.csv --keep id -o -",
     "puforest predict model.puf new.csv --threshold cost:10 -o scored.csv",
+    "puforest predict model.puf new.csv --top 500 --keep id -o top.csv",
+    "puforest predict model.puf new.csv --check-drift --adapt-prior -o scored.csv",
 )
 def predict(
     console: Console,
@@ -56,7 +68,43 @@ def predict(
             "--keep-all", help="Copy all columns to the output.", rich_help_panel=o.COLUMNS
         ),
     ] = False,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            "--top",
+            min=1,
+            metavar="N",
+            help="Write only the N rows with the highest scores, ranked, and the number of "
+            "positives to expect down to each of them.",
+        ),
+    ] = None,
     threshold: o.Threshold = None,
+    prior: Annotated[
+        float | None,
+        typer.Option(
+            "--prior",
+            callback=o.between_0_and_1,
+            help="Class prior of these rows, if it differs from that of the training data.",
+            rich_help_panel=NEW_DATA,
+        ),
+    ] = None,
+    adapt_prior: Annotated[
+        bool,
+        typer.Option(
+            "--adapt-prior",
+            help="Estimate the class prior of these rows, assuming that nothing else has changed "
+            "since training.",
+            rich_help_panel=NEW_DATA,
+        ),
+    ] = False,
+    check_drift: Annotated[
+        bool,
+        typer.Option(
+            "--check-drift",
+            help="Warn if these rows differ from the training data by more than chance.",
+            rich_help_panel=NEW_DATA,
+        ),
+    ] = False,
     batch_rows: Annotated[
         int | None,
         typer.Option(
@@ -78,76 +126,50 @@ def predict(
 
     The output has the columns score, from 0 to 1, and predicted, 1 if the score is above the
     threshold of the model. It is written atomically: an interrupted run leaves no incomplete file.
-    """
-    import numpy as np
 
+    With --top, it has the columns rank, row (the number of the row in DATA), score, probability if
+    the scores are calibrated, and if the model has out-of-bag predictions, hits, hits_low and
+    hits_high: how many of the rows down to this one are expected to be positive, with an interval.
+    """
     from puforest.cli._model_columns import match_columns, report_columns
     from puforest.cli._model_rows import ModelRows
-    from puforest.cli._scoring import report_missing, report_unknown, scored_batches
-    from puforest.cli.tables._arrow import arrow
-    from puforest.cli.tables._write import (
-        atomic_output,
-        open_writer,
-        output_extension,
-        refuse_existing,
-    )
-    from puforest.io._trees import MOST_FEATURES
+    from puforest.cli._scoring import report_missing, report_unknown
+    from puforest.cli.tables._write import output_extension, refuse_existing
 
-    printed = output == STANDARD_OUTPUT
-    if printed and console.json:
+    if output == STANDARD_OUTPUT and console.json:
         raise ValueError("-o - and --json both print to standard output: write to a file instead")
-    extension = ".csv" if printed else output_extension(output)
-    if not printed:
+    if prior is not None and adapt_prior:
+        raise ValueError("--prior and --adapt-prior contradict each other: choose one of them")
+    if top is not None and threshold is not None:
+        raise ValueError("--threshold has no effect on the ranking of --top: omit it")
+    if output != STANDARD_OUTPUT:
+        output_extension(output)
         refuse_existing(output, force=force, inputs=[model, data])
     forest = o.load_for(model, threads)
-    limit = o.threshold_for(forest, threshold)
+    o.threshold_for(forest, threshold)  # fail early
     source = reading.open(data, forest)
-    if keep_all and len(source.names) > MOST_FEATURES:
-        raise ValueError(
-            f"--keep-all: {source.path} has {len(source.names):,} columns, but at most "
-            f"{MOST_FEATURES:,} can be kept: list them with --keep"
-        )
-    kept = list(dict.fromkeys(source.names if keep_all else keep or []))
-    source.require_columns(kept, "--keep")
-    taken = [name for name in kept if name in (SCORE, PREDICTED)]
-    if taken:
-        raise ValueError(
-            f"--keep {taken[0]}: the output already has a column {taken[0]}; rename the one in "
-            f"{source.path}"
-        )
+    kept = kept_columns(source, keep, keep_all, TOP_COLUMNS if top else (SCORE, PREDICTED))
     # For a model without feature names, all columns but those given by --keep are features.
     schema = o.schema_of(forest)
     columns = match_columns(schema, source, keep or [] if schema.names is None else kept)
     report_columns(console, columns, source.path)
     console.detail(f"{len(columns.features):,} features matched by name ({source.kind})")
     rows = ModelRows(source, columns)
-    n_rows = positive = 0
-    with (
-        nullcontext(None) if printed else atomic_output(output, force=force) as part,
-        console.progress(f"Scoring {source.path.name}") as done,
-    ):
-        types = output_schema(forest, source, rows.numbers, kept)
-        with open_writer(part, extension, types) as writer:
-            for scored in scored_batches(forest, rows, kept, batch_rows):
-                is_positive = scored.score > limit
-                predictions = [scored.score, forest.classes_[is_positive.astype(np.intp)]]
-                arrays = [*scored.others.columns, *map(arrow().array, predictions)]
-                writer.write_batch(arrow().record_batch(arrays, schema=types))
-                n_rows += len(is_positive)
-                positive += int(np.count_nonzero(is_positive))
-                done(source.progress)
+    forest, compared = compare_rows(console, forest, rows, prior, adapt_prior, check_drift)
+    place = Output(output, force)
+    rows = ModelRows(source, columns)  # which counts missing values anew
+    if top is None:
+        result = write_scores(console, forest, rows, kept, place, batch_rows, threshold)
+    else:
+        result = write_top(console, forest, rows, kept, place, batch_rows, top)
     report_missing(console, source.path, rows.gaps)
     report_unknown(console, source.path, rows.gaps)
-    fraction = f" ({o.percent(positive / n_rows)})" if n_rows else ""
-    where = "" if printed else f" to {output}"
-    scored_rows = f"{o.plural(n_rows, 'row')} scored{where}"
-    above = f"predicted positive, with a score above {limit:.3g}"
-    console.info(f"{scored_rows}; {positive:,}{fraction} {above}")
+    console.info(result.pop("text"))
     return {
         "output": str(output),
-        "rows": n_rows,
-        "threshold": limit,
-        "predicted_positive": positive,
+        **result,
+        **compared,
+        "prior": forest.prior_,
         "extra_columns": columns.extra,
         "n_extra_columns": columns.n_extra,
         "absent_columns": columns.absent,
@@ -155,10 +177,164 @@ def predict(
     }
 
 
-def output_schema(forest: Any, source: Source, numbers: list[str], kept: list[str]) -> Any:
-    """Return the names and types of the output columns."""
+@dataclass(frozen=True)
+class Output:
+    """File to write, or standard output."""
+
+    path: Path
+    force: bool
+
+    def __str__(self) -> str:
+        return "" if self.path == STANDARD_OUTPUT else f" to {self.path}"
+
+    @contextmanager
+    def writer(self, schema: Any) -> Iterator[Any]:
+        """Yield an object with ``write_batch``."""
+        from puforest.cli.tables._write import atomic_output, open_writer, output_extension
+
+        if self.path == STANDARD_OUTPUT:
+            with open_writer(None, ".csv", schema) as writer:
+                yield writer
+            return
+        extension = output_extension(self.path)
+        with (
+            atomic_output(self.path, force=self.force) as part,
+            open_writer(part, extension, schema) as writer,
+        ):
+            yield writer
+
+
+def kept_columns(
+    source: Source, keep: list[str] | None, keep_all: bool, taken: Sequence[str]
+) -> list[str]:
+    """Return the columns to copy to the output, which has columns of its own."""
+    from puforest.io._trees import MOST_FEATURES
+
+    if keep_all and len(source.names) > MOST_FEATURES:
+        raise ValueError(
+            f"--keep-all: {source.path} has {len(source.names):,} columns, but at most "
+            f"{MOST_FEATURES:,} can be kept: list them with --keep"
+        )
+    kept = list(dict.fromkeys(source.names if keep_all else keep or []))
+    source.require_columns(kept, "--keep")
+    for name in kept:
+        if name in taken:
+            raise ValueError(
+                f"--keep {name}: the output already has a column {name}; rename the one in "
+                f"{source.path}"
+            )
+    return kept
+
+
+def compare_rows(
+    console: Console,
+    forest: Any,
+    rows: ModelRows,
+    prior: float | None,
+    adapt_prior: bool,
+    check_drift: bool,
+) -> tuple[Any, dict[str, Any]]:
+    """Compare the rows with the training data, and adapt the model to their class prior."""
+    result: dict[str, Any] = {"drift": None, "adapted_prior": None}
+    if adapt_prior or check_drift:
+        from puforest.cli._new_rows import adapted, sampled, show_drift
+
+        X = sampled(console, rows)
+        if check_drift:
+            result["drift"] = show_drift(console, forest, X)
+        if adapt_prior:
+            forest, result["adapted_prior"] = adapted(console, forest, X)
+    if prior is not None:
+        forest = forest.with_shifted_prior(prior)
+    return forest, result
+
+
+def write_scores(
+    console: Console,
+    forest: Any,
+    rows: ModelRows,
+    kept: list[str],
+    output: Output,
+    batch_rows: int | None,
+    threshold: Any,
+) -> dict[str, Any]:
+    """Write the score and the prediction of each row."""
+    import numpy as np
+
+    from puforest.cli._scoring import scored_batches
     from puforest.cli.tables._arrow import arrow
 
-    pa = arrow()
+    pa, source = arrow(), rows.source
+    limit = o.threshold_for(forest, threshold)
+    n_rows = positive = 0
     predictions = [(SCORE, pa.float64()), (PREDICTED, pa.array(forest.classes_).type)]
-    return pa.schema([*zip(kept, source.types(numbers, kept), strict=True), *predictions])
+    types = pa.schema([*zip(kept, source.types(rows.numbers, kept), strict=True), *predictions])
+    with (
+        output.writer(types) as writer,
+        console.progress(f"Scoring {source.path.name}") as done,
+    ):
+        for scored in scored_batches(forest, rows, kept, batch_rows):
+            is_positive = scored.score > limit
+            found = [scored.score, forest.classes_[is_positive.astype(np.intp)]]
+            arrays = [*scored.others.columns, *map(pa.array, found)]
+            writer.write_batch(pa.record_batch(arrays, schema=types))
+            n_rows += len(is_positive)
+            positive += int(np.count_nonzero(is_positive))
+            done(source.progress)
+    fraction = f" ({o.percent(positive / n_rows)})" if n_rows else ""
+    return {
+        "rows": n_rows,
+        "threshold": limit,
+        "predicted_positive": positive,
+        "text": f"{o.plural(n_rows, 'row')} scored{output}; {positive:,}{fraction} predicted "
+        f"positive, with a score above {limit:.3g}",
+    }
+
+
+def write_top(
+    console: Console,
+    forest: Any,
+    rows: ModelRows,
+    kept: list[str],
+    output: Output,
+    batch_rows: int | None,
+    n: int,
+) -> dict[str, Any]:
+    """Write the rows with the highest scores, and the number of positives to expect."""
+    import numpy as np
+
+    from puforest.cli._scoring import has_probabilities, scored_batches
+    from puforest.cli._top import TopRows
+    from puforest.cli.tables._arrow import arrow
+    from puforest.metrics import expected_gains
+
+    pa, source = arrow(), rows.source
+    best = TopRows(n)
+    with console.progress(f"Scoring {source.path.name}") as done:
+        for scored in scored_batches(forest, rows, kept, batch_rows):
+            best.add(scored.score, scored.others)
+            done(source.progress)
+    if best.others is None:
+        raise ValueError(f"{source.path} has columns but no rows: there is nothing to rank")
+    n = len(best.score)
+    gains = expected_gains(forest, best.n_seen, n_top=n)
+    columns: dict[str, Any] = {"rank": np.arange(1, n + 1), "row": best.row}
+    columns |= {name: best.others.column(name) for name in kept}
+    columns[SCORE] = best.score
+    if has_probabilities(forest):
+        columns[PROBABILITY] = best.score
+    if gains is not None:
+        found = (gains.expected, gains.low, gains.high)
+        columns |= {name: part.round(1) for name, part in zip(HITS, found, strict=True)}
+    table = pa.table(columns)
+    with output.writer(table.schema) as writer:
+        for batch in table.combine_chunks().to_batches():
+            writer.write_batch(batch)
+    text = f"The top {n:,} of {o.plural(best.n_seen, 'row')} written{output}. "
+    text += NO_HITS if gains is None else gains.describe(n)
+    return {
+        "rows": best.n_seen,
+        "top": n,
+        "hits": None if gains is None else dict(zip(HITS, gains.at(n), strict=True)),
+        "text": text,
+    }

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from puforest.cli import _options as o
 from puforest.cli._app import command
 from puforest.cli._console import Console
+
+if TYPE_CHECKING:
+    from puforest.prior import PriorEstimate
 
 # The methods of `estimate_prior`, which imports scikit-learn. An enumeration, because Typer does
 # not support lists of literals.
@@ -41,9 +44,12 @@ def prior(
 ) -> dict[str, Any]:
     """Estimate the class prior, with a confidence interval.
 
-    The class prior is the fraction of positives in the population. If two different methods agree,
-    the estimate is credible. If they disagree, treat the larger one as an upper bound.
+    The class prior is the fraction of positives in the population. Labeled and unlabeled rows bound
+    it from above. Where nothing shows that the bound is close, "at most" and the reason are
+    printed. That methods agree is no evidence: they use the same data. To know more, check some
+    rows by hand: puforest check.
     """
+    from puforest.cli._prior_text import estimate_json
     from puforest.cli._summary import print_summary, summary_json
     from puforest.prior import estimate_prior
 
@@ -64,30 +70,29 @@ def prior(
                 n_jobs=o.n_jobs(threads),
             )
             done((i + 1) / len(names))
-    level = next(iter(estimates.values())).confidence
+    level = f"{100 * next(iter(estimates.values())).confidence:g}%"
     console.rows(
         "Class prior",
-        ["method", "prior", f"{100 * level:g}% interval", "label frequency"],
-        [
-            [
-                name,
-                f"{e.value:.3f}",
-                f"{e.interval[0]:.3f} to {e.interval[1]:.3f}",
-                o.percent(e.label_frequency),
-            ]
-            for name, e in estimates.items()
-        ],
+        ["method", "prior", f"{level} interval", "label frequency"],
+        [[name, *estimate_cells(e)] for name, e in estimates.items()],
     )
+    for name, e in estimates.items():
+        if e.is_bound:
+            console.info(f"{name}: {e.reason}")
     return {
         **summary_json(source, table, scenario),
-        "estimates": {
-            name: {
-                "value": e.value,
-                "interval": e.interval,
-                "confidence": e.confidence,
-                "label_frequency": e.label_frequency,
-                "unlabeled_prior": e.unlabeled_prior,
-            }
-            for name, e in estimates.items()
-        },
+        "estimates": {name: estimate_json(e) for name, e in estimates.items()},
     }
+
+
+def estimate_cells(estimate: PriorEstimate) -> list[str]:
+    """Return the prior, its interval and the label frequency as text."""
+    from puforest._rounding import fraction_text, range_text
+    from puforest.metrics._prior import at_most
+
+    low, high = estimate.interval
+    frequency = o.percent(estimate.label_frequency)
+    if not estimate.is_bound:
+        return [fraction_text(estimate.value, low, high), range_text(low, high), frequency]
+    bound = at_most(estimate.upper)
+    return [bound, f"{low:.2f} to {bound.split()[-1]}", f"at least {frequency}"]

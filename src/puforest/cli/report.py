@@ -14,6 +14,8 @@ from puforest.cli._console import Console
 
 @command(
     "puforest report model.puf payments.csv --label known_fraud -o report.html",
+    "puforest report model.puf payments.csv --label known_fraud --checked checked.csv "
+    "-o report.html",
     "puforest report model.puf -o report.html",
 )
 def report(
@@ -49,15 +51,18 @@ def report(
     threads: o.Threads = None,
     force: o.Force = False,
     *,
+    checks: o.CheckOptions,
     reading: o.Reading,
 ) -> dict[str, Any]:
     """Write a self-contained HTML report on a model.
 
     With data, it shows the quality of the model, estimated without labeled negatives, the
-    sensitivity to the prior, and the most important features. Without data, it only describes the
+    sensitivity to the prior, and the most important features. With --checked, it also shows what
+    rows that were looked at by hand tell; see puforest check. Without data, it only describes the
     model.
     """
     from puforest._unwrap import fitted_trees, known_scenario
+    from puforest.cli._checks import CheckedTable, read_checks
     from puforest.cli._model_columns import match_columns
     from puforest.cli._model_rows import ModelRows
     from puforest.cli._scoring import report_unknown
@@ -65,9 +70,10 @@ def report(
     from puforest.cli.tables._write import refuse_existing
     from puforest.report import write_report
 
-    refuse_existing(output, force=force, inputs=[model, data])
+    checks.refuse_unused()
+    refuse_existing(output, force=force, inputs=[model, data, *checks.files()])
     fitted = o.load_for(model, threads)
-    X = y = None
+    X = y = verdicts = file = None
     if data is not None:
         source = reading.open(data, fitted)
         columns = match_columns(o.schema_of(fitted), source, [label] if label else [])
@@ -76,6 +82,9 @@ def report(
         print_summary(console, source, table, str(known_scenario(fitted)))
         report_unknown(console, source.path, rows.gaps)
         X, y = table.features.X, table.labeled
+        file = None if source.spooled else data
+        of_checks = CheckedTable(source, table.rule.column, y, reading, threads)
+        verdicts = read_checks(console, checks, of_checks, model=model)
         record = fitted_trees(fitted)._record
         n_rows = (table.n_labeled, len(y) - table.n_labeled)
         if not held_out and n_rows != (record.n_labeled, record.n_unlabeled):
@@ -90,6 +99,7 @@ def report(
             "--positive": positive,
             "--held-out": held_out,
             "--folds": folds,
+            "--checked": checks.checked,
         }
         given = [option for option, value in data_options.items() if value] + reading.given()
         if given:
@@ -103,8 +113,11 @@ def report(
             output,
             X,
             y,
+            checked=None if verdicts is None else verdicts.checked,
+            check_probability=None if verdicts is None else verdicts.probability,
             held_out=held_out,
             cv=folds or 5,
+            data_file=file,
             title=title or f"Report on {model.name}",
             overwrite=force,
             n_jobs=o.n_jobs(threads),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -272,6 +272,7 @@ def expected_gains(
     model: Any,
     n_samples: int,
     *,
+    n_top: int | None = None,
     prior: float | PriorEstimate | None = None,
     confidence: float = CONFIDENCE,
 ) -> GainsCurve | None:
@@ -286,6 +287,9 @@ def expected_gains(
         Fitted forest of puforest, or a pipeline or calibrated classifier with one inside.
     n_samples : int
         Number of new rows.
+    n_top : int, optional
+        Number of rows up to which to compute the curve, which saves memory if there are billions.
+        By default, all.
     prior : float or PriorEstimate, optional
         Class prior of the new rows; that of the model, with its interval, by default.
     confidence : float, default=0.95
@@ -294,7 +298,7 @@ def expected_gains(
     Returns
     -------
     GainsCurve or None
-        The curve for 1 to `n_samples` rows; None if the model has no out-of-bag scores.
+        The curve for 1 to `n_top` rows; None if the model has no out-of-bag scores.
 
     See Also
     --------
@@ -315,17 +319,18 @@ def expected_gains(
     trees = fitted_trees(model)
     record = None if trees is None else trees._record
     n_samples = check.integer("n_samples", n_samples, 1)
+    n_top = n_samples if n_top is None else min(n_samples, check.integer("n_top", n_top, 1))
     if record is None or record.curve is None or record.is_supervised:
         return None
     r, q = (np.append(part[::-1], 1.0) for part in record.curve.above())
-    new = pu_sample([1] + [0] * n_samples)  # of no scenario's constraints
+    new = pu_sample([1, 0])  # of no scenario's constraints
     if prior is not None:
         assumed = MetricPrior.read(new, prior, None)
     elif record.prior_estimate is not None:
         assumed = MetricPrior.of_estimate(new, record.prior_estimate, known_prior(model))
     else:
         assumed = MetricPrior.read(new, known_prior(model), None)
-    n = np.arange(1.0, n_samples + 1)
+    n = np.arange(1.0, n_top + 1)
     part = n / n_samples
 
     def recall_at(part: Array) -> Array:
@@ -339,7 +344,7 @@ def expected_gains(
         share=1 / record.n_labeled,
         threshold_variance=slope**2 * part * (1 - part) / record.n_unlabeled,
         population=float(n_samples),
-        known=np.zeros(n_samples),
+        known=np.zeros(n_top),
         row=1.0,
     )
-    return _gains(ranking, assumed, confidence)
+    return replace(_gains(ranking, assumed, confidence), random=n * assumed.value)

@@ -44,8 +44,8 @@ class Source(ABC):
         The label column, if the format has one.
     absent_is_zero : bool
         Whether columns that do not occur are zero, as in LIBSVM files.
-    decimal : str or None
-        Decimal point of text files.
+    delimiter, decimal : str or None
+        Delimiter and decimal point of text files.
     is_matrix : bool
         Whether the file holds a matrix of numbers, as LIBSVM and NPZ files do.
     missing : MissingMarkers
@@ -64,6 +64,7 @@ class Source(ABC):
     n_rows: int | None = None
     label: str | None = None
     absent_is_zero: bool = False
+    delimiter: str | None = None
     decimal: str | None = None
     is_matrix: bool = False
     missing: MissingMarkers = MissingMarkers()

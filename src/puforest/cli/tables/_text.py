@@ -41,6 +41,7 @@ RAGGED = re.compile(r"Expected (\d+) columns, got (\d+)")
 class TextSource(Source):
     """A text file with one row per line and the column names in the first."""
 
+    delimiter: str
     decimal: str
 
     def __init__(self, path: Path, file: Path, options: TextOptions) -> None:
@@ -51,10 +52,10 @@ class TextSource(Source):
         self.decimal = options.decimal
         head = self._head()
         given = options.delimiter
-        self._delimiter = given.replace("\\t", "\t") if given else find_delimiter(head)
-        if self._delimiter == self.decimal:
+        self.delimiter = given.replace("\\t", "\t") if given else find_delimiter(head)
+        if self.delimiter == self.decimal:
             raise ValueError(
-                f"{path}: {self._delimiter!r} cannot be both the delimiter and the decimal point: "
+                f"{path}: {self.delimiter!r} cannot be both the delimiter and the decimal point: "
                 "set another --delimiter or --decimal"
             )
         names, self._skipped = self._header()
@@ -65,7 +66,7 @@ class TextSource(Source):
                 f"{path}: the first line holds numbers such as {self.names[0]}, not column names: "
                 "add a header line, or use --no-header"
             )
-        self.kind = f"text, delimiter {DELIMITERS.get(self._delimiter, repr(self._delimiter))}"
+        self.kind = f"text, delimiter {DELIMITERS.get(self.delimiter, repr(self.delimiter))}"
 
     def _head(self) -> str:
         """Read the first lines; raise an error if they are not text in the given encoding."""
@@ -82,7 +83,7 @@ class TextSource(Source):
         pyarrow would infer the types of all columns first, which takes 1.4 s for 60,000.
         """
         with self._naming(), self._lines() as lines:
-            rows = csv.reader(lines, delimiter=self._delimiter)
+            rows = csv.reader(lines, delimiter=self.delimiter)
             try:
                 first = next((row for row in rows if row), None)
             except csv.Error as error:
@@ -117,7 +118,7 @@ class TextSource(Source):
             line = self._line_where(lambda row: len(row) != int(expected))
             raise ValueError(
                 f"{self.path}, {line}{found} values, but the rows before it have {expected}. "
-                f"Correct the row, or set --delimiter; the file was read with {self._delimiter!r}"
+                f"Correct the row, or set --delimiter; the file was read with {self.delimiter!r}"
             ) from error
 
     @contextmanager
@@ -154,7 +155,7 @@ class TextSource(Source):
     def _line_where(self, matches: Callable[[list[str]], bool]) -> str:
         """Return the number of the first matching line, as the beginning of a message."""
         with self._lines() as lines:
-            rows = csv.reader(lines, delimiter=self._delimiter)
+            rows = csv.reader(lines, delimiter=self.delimiter)
             try:
                 found = any(row and matches(row) for row in rows)
             except csv.Error:  # a cell too long for this reader, but not for pyarrow
@@ -171,7 +172,7 @@ class TextSource(Source):
             column_names=[str(i) for i in range(len(self.names))],
             skip_rows=self._skipped,
         )
-        parse = module.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
+        parse = module.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
         convert = module.ConvertOptions(column_types=types, include_columns=list(types))
         with (
             decompressed(self._file) as (stream, tell),

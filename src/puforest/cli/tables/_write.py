@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from puforest._atomic_write import atomic_write, require_place
+from puforest.cli.sheets._read import holds_verdicts
 from puforest.cli.tables import OUTPUT_EXTENSIONS
 from puforest.cli.tables._arrow import arrow
 
@@ -19,7 +20,7 @@ CODECS = {".gz": "gzip", ".zst": "zstd"}
 def refuse_existing(path: Path, *, force: bool, inputs: Sequence[Path | None] = ()) -> None:
     """Raise an error if `path` cannot be written, or exists and `force` is not set.
 
-    Files that are read, `inputs`, are not replaced in any case.
+    Files that are read, `inputs`, and check sheets that hold verdicts are not replaced in any case.
     """
     require_place(path)
     for source in inputs:
@@ -27,6 +28,11 @@ def refuse_existing(path: Path, *, force: bool, inputs: Sequence[Path | None] = 
             raise ValueError(f"{path} is also the input: choose another name for the output")
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists: use --force to replace it, or choose another name")
+    if path.is_file() and holds_verdicts(path):
+        raise FileExistsError(
+            f"{path} is a check sheet that holds verdicts, which --force does not replace: choose "
+            "another name, or move the sheet away first"
+        )
 
 
 @contextmanager
