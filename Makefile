@@ -104,13 +104,14 @@ bench-report: $(VENV)/installed-bench
 bench-scale: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.scale $(ARGS)
 
-# Evaluate prior estimates, calibrated probabilities and known propensities; measure time with
-# categories and missing values, and that of PUForestClassifier.
-bench-prior bench-calibration bench-propensity bench-mixed bench-recommended: bench-%: $(VENV)/installed-bench
+# Evaluate calibrated probabilities and known propensities; measure time with categories and missing
+# values, and that of PUForestClassifier.
+bench-calibration bench-propensity bench-mixed bench-recommended: bench-%: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.$* $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-# Evaluate categories and missing values, comparisons of new data, and the test of random labels.
-bench-tables bench-drift bench-scar: bench-%: $(VENV)/installed-bench $(if $(filter build/keel,$(KEEL)),build/keel)
+# Evaluate prior estimates, categories and missing values, comparisons of new data, and the test of
+# random labels.
+bench-prior bench-tables bench-drift bench-scar: bench-%: $(VENV)/installed-bench $(if $(filter build/keel,$(KEEL)),build/keel)
 	$(BIN)/python -m benchmarks.$* --keel "$(KEEL)" $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 # Measure the memory of sparse fits, and what the order of categories loses under nnPU.

@@ -82,8 +82,8 @@ def test_where_the_prior_comes_from(table):
     model = PURandomForestClassifier(n_estimators=5, random_state=0)
     with pytest.warns(PriorEstimatedWarning):
         model.fit(X, labeled)
-    low, high = model.prior_interval_
-    expected = f"{model.prior_:.4g}, estimated by bbe (95% interval {low:.3g} to {high:.3g})"
+    upper = model.prior_estimate_.upper
+    expected = f"{model.prior_:.4g}, point estimate by bbe; at most {upper:.3g} (95%)"
     assert line(model, "prior") == expected
     assert line(model.with_prior(0.7), "prior") == "0.7, given"
     single = clone(model).set_params(scenario="single-training-set")

@@ -1,5 +1,7 @@
 """Estimates of the class prior: results, options, and use in the classifiers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -34,7 +36,8 @@ def test_methods_find_the_prior(method, options, error, prior, scenario):
     found = estimate_prior(X, y, method=method, scenario=scenario, random_state=0, **options)
     assert abs(found.value - prior) < error
     low, high = found.interval
-    assert 0 < low <= found.value <= high < 1
+    assert 0 < low <= found.value <= high == found.upper < 1
+    assert found.upper >= prior
     assert found.method == method
     assert found.scenario == scenario
     n_p = y.sum()
@@ -192,13 +195,30 @@ def test_invalid_parameters(change, message):
         estimate_prior(given.pop("X"), given.pop("y"), **given)
 
 
-def test_text_of_an_estimate():
-    X, y = clouds(0.4, scenario="case-control", n_p=100, n_u=300)
+def test_text_of_an_estimate_and_of_an_upper_bound():
+    X, y = clouds(0.4, scenario="case-control", n_p=300, n_u=900, distance=8.0)
     found = estimate_prior(X, y, random_state=0)
     assert found == estimate_prior(X, y, random_state=0)
-    text = str(found)
-    assert "95% interval" in text
-    assert "bbe, case-control" in text
+    assert not found.is_bound
+    low, high = found.interval
+    expected = f"{found.value:.3f} (95% interval {low:.3f} to {high:.3f}, bbe, case-control)"
+    assert str(found) == expected
+    bound = replace(found, kind="upper bound", upper=0.5)
+    assert bound.is_bound
+    value = f"{found.value:.3f}"
+    assert str(bound) == f"at most 0.500 (95%, bbe, case-control; point estimate {value})"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_overlapping_classes_yield_an_upper_bound(method):
+    """One feature in which the classes are one standard deviation apart."""
+    X, y = clouds(0.3, scenario="single-training-set", n_p=300, n_u=1200, distance=1.0)
+    options = {"scenario": "single-training-set", "random_state": 0}
+    found = estimate_prior(X[:, :1], y, method=method, **options)
+    assert found.kind == "upper bound"
+    assert found.interval == (y.mean(), found.upper)
+    assert found.upper >= 0.3
+    assert found.reason.endswith(".")
 
 
 # In the classifiers
@@ -208,7 +228,7 @@ def test_text_of_an_estimate():
 @pytest.mark.parametrize("cls", [PUDecisionTreeClassifier, PUExtraTreesClassifier])
 def test_fit_without_prior_estimates_it_and_warns(cls, scenario):
     X, y = clouds(0.5, scenario=scenario)
-    with pytest.warns(PriorEstimatedWarning, match=r"is estimated as 0\.") as caught:
+    with pytest.warns(PriorEstimatedWarning, match=r"prior=None: the class prior is") as caught:
         model = cls(scenario=scenario, random_state=0).fit(X, y)
     assert len(caught) == 1
     assert caught[0].filename == __file__

@@ -1,6 +1,7 @@
 """Steps of each method of prior estimation, compared with results by hand."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pu_clouds import clouds
@@ -11,7 +12,7 @@ from puforest._encoded import EncodedTable
 from puforest._folds import shared_folds
 from puforest.prior import ElkanNoto, KernelMean, TIcE
 from puforest.prior._base import PriorSample
-from puforest.prior._intervals import bootstrap_interval
+from puforest.prior._intervals import bootstrapped
 from puforest.prior.bbe import best_bin
 from puforest.prior.dedpul import density_ratio, explaining_prior
 from puforest.prior.kernel_mean import on_simplex, standard_error
@@ -26,9 +27,10 @@ def test_best_bin_by_hand():
     assert_allclose(found.value, 0.3)
     assert_allclose(found.evidence["quotient"], [1, 0.3, 0.4])
     assert found.evidence["chosen"] == 0.6
-    assert found.low < 0.3 < found.high
+    assert found.kind == "estimate"
+    assert found.low < 0.3 < found.upper
     narrow = best_bin(p, u, np.ones(1000), np.ones(1000), confidence=0.5)
-    assert found.low < narrow.low < narrow.high < found.high
+    assert found.low < narrow.low < narrow.upper < found.upper
 
 
 def test_estimate_of_bbe_does_not_depend_on_the_level_of_its_interval():
@@ -36,19 +38,9 @@ def test_estimate_of_bbe_does_not_depend_on_the_level_of_its_interval():
     p, u = rng.normal(1, size=100), np.concatenate([rng.normal(1, size=100), rng.normal(size=200)])
     found = [best_bin(p, u, np.ones(100), np.ones(300), confidence=c) for c in (0.5, 0.9, 0.999)]
     assert len({one.value for one in found}) == 1
-    widths = [one.high - one.low for one in found]
-    assert widths == sorted(set(widths))
-
-
-def test_interval_of_bbe_covers():
-    rng = np.random.default_rng(0)
-    covered = 0
-    for _ in range(100):
-        p = rng.normal(2, size=200)
-        u = np.concatenate([rng.normal(2, size=200), rng.normal(-3, size=300)])
-        found = best_bin(p, u, np.ones(200), np.ones(500), confidence=0.95)
-        covered += found.low <= 0.4 <= found.high
-    assert covered >= 95
+    assert [one.kind for one in found] == ["upper bound"] * 3  # the classes overlap
+    limits = [one.upper for one in found]
+    assert limits == sorted(set(limits))
 
 
 @pytest.mark.parametrize("function", [best_bin, lambda *a, confidence: density_ratio(*a)])
@@ -115,29 +107,25 @@ def test_tice_draws_features():
     assert abs(all_features - 0.4) < 0.2 < few - 0.4
 
 
-def test_interval_of_km2_covers_where_each_draw_has_all_rows():
-    covered = []
-    for seed in range(5):
-        X, labeled = clouds(4 / 9, scenario="case-control", n_p=60, n_u=90, seed=seed)
-        low, high = KernelMean(random_state=0).fit(X, labeled).interval_
-        assert 0.1 < high - low < 0.85  # of 90 rows, 40 are positive, up to 9 with 95% confidence
-        covered.append(low <= 4 / 9 <= high)
-    assert sum(covered) >= 4
+def test_km2_is_an_estimate_only_if_the_scores_support_it():
+    """Its own lower limit is part of the interval."""
+    X, labeled = clouds(0.5, scenario="case-control", n_p=400, n_u=800, distance=8.0)
+    found = KernelMean(random_state=0).fit(X, labeled).estimate_
+    assert found.kind == "estimate"
+    low, high = found.interval
+    assert low <= 0.5 <= high
+    sure = KernelMean(random_state=0, confidence=0.5).fit(X, labeled).estimate_
+    assert low < sure.interval[0]
+    bound = KernelMean(random_state=0).fit(np.zeros((8, 1)), np.repeat([1, 0], 4)).estimate_
+    assert bound.is_bound
+    assert bound.upper > 0.9
 
 
-def test_interval_of_km2_narrows_with_the_number_of_rows():
-    sizes = ((60, 90), (200, 200), (2000, 4000))
-    data = [clouds(0.5, scenario="case-control", n_p=p, n_u=u) for p, u in sizes]
-    ends = np.array([KernelMean(random_state=0).fit(*rows).interval_ for rows in data])
-    width = ends[:, 1] - ends[:, 0]
-    assert (np.diff(width) < 0).all()
-
-
-def test_interval_of_km2_is_wide_if_a_few_rows_agree():
-    # Every draw and every half of it allows all rows to be positive.
-    X = np.zeros((8, 1))
-    low, high = KernelMean(random_state=0).fit(X, np.repeat([1, 0], 4)).interval_
-    assert high - low > 0.3
+def test_km2_with_categories_only():
+    """Half of the unlabeled rows are of the category of the labeled rows, half of another."""
+    X = pd.DataFrame({"kind": pd.Categorical(np.repeat(["a", "b"], [150, 50]))})
+    found = KernelMean(random_state=0).fit(X, np.arange(200) < 100)
+    assert abs(found.prior_ - 0.5) < 0.15
 
 
 def test_error_of_km2_by_hand():
@@ -165,11 +153,13 @@ def test_variants_of_elkan_noto():
     assert abs(found["e2"] - 0.4) < 0.1
 
 
-def test_elkan_noto_interval_of_the_maximum():
-    """A bootstrap sample may lack the row with the largest score."""
-    X, y = clouds(0.4, scenario="case-control", n_p=100, n_u=300)
-    low, high = ElkanNoto(variant="e3", random_state=0).fit(X, y).interval_
-    assert high - low > 0.01
+def test_elkan_noto_where_classes_overlap():
+    """It assumes that they do not, so its value is larger than the scores support."""
+    X, y = clouds(0.4, scenario="case-control", distance=2.0)
+    found = ElkanNoto(random_state=0).fit(X, y).estimate_
+    assert found.is_bound
+    assert found.value == found.upper
+    assert "more than the scores support" in found.reason
 
 
 @pytest.mark.parametrize("variant", ["e1", "e2", "e3"])
@@ -224,10 +214,10 @@ def test_bootstrap_draws_rows():
         return positive.mean()
 
     p, u = np.arange(50.0), np.arange(70.0)
-    value, low, high = bootstrap_interval(
+    value, low = bootstrapped(
         statistic, p, u, 2 * p, 3 * u, confidence=0.95, n_resamples=400, random_state=0
     )
     assert set(sizes) == {(50, 70, 50, 70)}
     assert value == 24.5
     error = 1.96 * p.std() / np.sqrt(50)
-    assert_allclose([low, high], [24.5 - error, 24.5 + error], atol=1)
+    assert_allclose(low, 24.5 - error, atol=1)

@@ -257,7 +257,7 @@ def _prior(record: FitRecord) -> str:
 def _source(estimate: PriorEstimate) -> str:
     level, (low, high) = f"{100 * estimate.confidence:g}%", estimate.interval
     if estimate.is_bound:
-        return f"estimated by {estimate.method}; the data shows at most {high:.3g} ({level})"
+        return f"point estimate by {estimate.method}; at most {high:.3g} ({level})"
     return f"estimated by {estimate.method} ({level} interval {low:.3g} to {high:.3g})"
 
 

@@ -19,12 +19,13 @@ COLORS = {"labeled": LABELED, "unlabeled": UNLABELED, "positives": QUIET}
 def plot_prior_evidence(estimate: PriorEstimate, *, ax: Axes | None = None) -> Axes:
     """Plot the evidence for an estimate of the class prior.
 
-    - BBE: the fraction of unlabeled rows above each threshold divided by that of labeled rows, with
-      bounds. The curve should be flat around its minimum.
+    - BBE: the upper bound on the class prior from the rows above each threshold, which is the
+      fraction of unlabeled rows divided by that of labeled rows. In a single training set, the
+      labeled rows are added. The curve should be flat around its minimum.
     - DEDPUL: the densities of the scores of both groups, and the positives estimated among the
       unlabeled rows. The scaled density of the labeled rows should not exceed that of the unlabeled
       rows anywhere.
-    - TIcE and KM2: the estimates from each fold or draw.
+    - TIcE and KM2: the class prior estimated from each fold or draw.
     - Elkan-Noto: the scores of both groups.
 
     Parameters
@@ -45,11 +46,14 @@ def plot_prior_evidence(estimate: PriorEstimate, *, ax: Axes | None = None) -> A
         )
     evidence = evidence_curves(estimate)
     if evidence is None:
-        raise ValueError("estimate holds no evidence to draw")
+        raise ValueError(f"the estimate by {estimate.method!r} holds no evidence to draw")
     low, high = estimate.interval
+    found = f"{estimate.value:.3f} ({low:.3f} to {high:.3f})"
+    if estimate.is_bound:
+        found = f"at most {estimate.upper:.3f} (point estimate {estimate.value:.3f})"
     ax = axes(
         ax,
-        title=f"Prior {estimate.value:.3f} ({low:.3f} to {high:.3f}) by {estimate.method}",
+        title=f"Prior {found} by {estimate.method}",
         xlabel=evidence.x_label,
         ylabel=evidence.y_label,
     )

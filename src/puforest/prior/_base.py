@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
 from puforest._encoded import EncodedTable
-from puforest._prior_estimate import UPPER_BOUND, PriorEstimate
+from puforest._prior_estimate import ESTIMATE, PriorEstimate
 from puforest._rows import take_rows
 from puforest._schema import FeatureSchema
 from puforest._training_rows import TrainingRows, training_rows, warn_if_swapped
@@ -92,8 +92,10 @@ class UnlabeledPrior:
     """Fraction of positives among the unlabeled rows, as a method estimates it."""
 
     value: float
-    low: float
-    high: float
+    low: float  # of the interval; 0 if only an upper bound is known
+    upper: float
+    kind: str
+    reason: str
     evidence: dict[str, Any]
 
 
@@ -178,19 +180,21 @@ def population_prior(
     """Convert the prior of the unlabeled rows to that of the population."""
     w_p, w_u = labels.labeled_total, labels.unlabeled_total
     known = w_p / (w_p + w_u) if scenario == "single-training-set" else 0.0
-    # No forest can learn from a prior of exactly 0 or 1.
+    # No forest can learn from a prior of exactly 0 or 1, so limits are not 0 or 1 either.
     least = 0.5 / labels.n_unlabeled
 
     def prior(value: float) -> float:
         return min(known + (1 - known) * float(np.clip(value, least, 1 - least)), BELOW_ONE)
 
     unlabeled_prior = float(np.clip(found.value, least, 1 - least))
+    low = prior(found.low) if found.kind == ESTIMATE else known or least
+    upper = min(known + (1 - known) * max(found.upper, unlabeled_prior), BELOW_ONE)
     return PriorEstimate(
         value=prior(found.value),
-        interval=(known, prior(max(found.high, found.value))),
-        upper=prior(max(found.high, found.value)),
-        kind=UPPER_BOUND,
-        reason="The data has not been searched for a purely positive region.",
+        interval=(low, upper),
+        upper=upper,
+        kind=found.kind,
+        reason=found.reason,
         confidence=confidence,
         method=method,
         scenario=scenario,

@@ -14,13 +14,14 @@ PARAMETERS = {
     Sampling scenario of the data.""",
     "estimator": """classifier, default={default}
     Classifier that separates labeled from unlabeled rows, with a ``predict_proba`` method. It is
-    given the rows as they are passed to ``fit``. A forest by default.""",
+    given the rows as they are passed to ``fit``. By default, the mean of forests grown by
+    several recipes of `PUForestClassifier`.""",
     "cv": """int, default={default}
     Number of cross-validation folds. Each row is scored by a classifier that has not seen it.""",
     "confidence": """float, default={default}
-    Confidence level of the interval.""",
+    Confidence level of the interval and of the upper limit.""",
     "n_resamples": """int, default={default}
-    Number of bootstrap samples of the scores, for the interval.""",
+    Number of bootstrap samples of the scores, for the lower end of the interval.""",
     "n_jobs": """int or None, default={default}
     Number of threads of the forest.""",
     "random_state": """int, RandomState instance or None, default={default}
@@ -28,8 +29,9 @@ PARAMETERS = {
 }
 
 ATTRIBUTES = """prior_ : float
-    Estimated class prior.
+    Point estimate of the class prior.
 interval_ : tuple of float
-    Confidence interval of the class prior."""
+    Confidence interval of the class prior, from the smallest possible prior if only an upper bound
+    is known."""
 
 documented = _documented(PARAMETERS, attributes=ATTRIBUTES)

@@ -37,16 +37,21 @@ def estimate_prior(
 ) -> PriorEstimate:
     """Estimate the class prior, the fraction of positives in the population.
 
+    PU data bounds the prior from above, and determines it only if some region of the data is purely
+    positive. The result is an "estimate" if there is evidence of such a region, and otherwise an
+    "upper bound", with a point estimate that is likely to be too large.
+
     Parameters
     ----------
     %X, y%
     method : {"bbe", "dedpul", "tice", "elkan-noto", "km2"}, default="bbe"
-        Estimation method: `BBE`, `DEDPUL`, `TIcE`, `ElkanNoto` or `KernelMean`. "bbe" is fast, has
-        an error bound, and is among the most accurate.
+        Estimation method: `BBE`, `DEDPUL`, `TIcE`, `ElkanNoto` or `KernelMean`. "bbe" is fast and
+        among the most accurate. All methods rest on the same assumptions, and all but "km2" on the
+        same scores: that they agree is no evidence that they are right.
     %scenario, sample_weight, random_state%
     **options
-        Other parameters of the method's class, such as ``confidence``, the confidence level of
-        the interval (0.95 by default).
+        Other parameters of the method's class, such as ``confidence``, the confidence level of the
+        interval and of the upper limit (0.95 by default).
 
     Returns
     -------
@@ -84,9 +89,16 @@ def missing_prior(
 
 
 def warn_of_estimate(estimate: PriorEstimate) -> None:
-    """Warn that a fit estimated the prior."""
-    warn(
-        f"prior=None: the class prior is estimated as {estimate}. Predictions depend on it: "
-        "check that it is plausible, or set prior.",
-        PriorEstimatedWarning,
-    )
+    """Warn that a fit estimated the prior, or that only an upper bound of it is known."""
+    if estimate.is_bound:
+        message = (
+            f"prior=None: the class prior is {estimate}, and the point estimate is used. "
+            f"{estimate.reason} Predictions depend on the prior: set it if it is known, or check "
+            "some rows by hand (puforest.checking) to estimate it."
+        )
+    else:
+        message = (
+            f"prior=None: the class prior is estimated as {estimate}. Predictions depend on it: "
+            "check that it is plausible, or set prior."
+        )
+    warn(message, PriorEstimatedWarning)

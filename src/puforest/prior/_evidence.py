@@ -48,41 +48,55 @@ class Evidence:
 
 
 def evidence_curves(estimate: PriorEstimate) -> Evidence | None:
-    """Prepare the evidence of an estimate as curves; None if it was not kept."""
+    """Prepare the evidence of an estimate as curves; None if there is none to draw."""
     if not estimate.evidence:
         return None
-    prepare = {"bbe": _best_bin, "dedpul": _densities, "elkan-noto": _scores}
-    return prepare.get(estimate.method, _by_part)(estimate)
+    prepare = {
+        "bbe": _best_bin,
+        "dedpul": _densities,
+        "tice": _by_part,
+        "elkan-noto": _scores,
+        "km2": _by_part,
+    }
+    return prepare[estimate.method](estimate) if estimate.method in prepare else None
+
+
+def in_population(estimate: PriorEstimate, fraction: Array) -> Array:
+    """Convert fractions of positives among the unlabeled rows to class priors.
+
+    They differ in a single training set, some of whose positives are labeled.
+    """
+    of_unlabeled = estimate.unlabeled_prior
+    labeled = (estimate.value - of_unlabeled) / (1 - of_unlabeled)
+    return np.asarray(labeled + (1 - labeled) * fraction)
+
+
+def _limits(estimate: PriorEstimate) -> tuple[Mark, ...]:
+    name = "point estimate" if estimate.is_bound else "estimate"
+    point = Mark(f"{name} {estimate.value:.3f}", y=estimate.value)
+    bound = Mark(f"at most {estimate.upper:.3f}", y=estimate.upper)
+    return (point, bound) if estimate.is_bound else (point,)
 
 
 def _best_bin(estimate: PriorEstimate) -> Evidence:
     kept = {name: np.asarray(values) for name, values in estimate.evidence.items()}
-    above, fraction = kept["labeled_above"], estimate.unlabeled_prior
+    above = kept["labeled_above"]
     seen = above > 0
     chosen = above[kept["thresholds"] == kept["chosen"]]
+    bound, low, high = (
+        in_population(estimate, kept[name][seen]) for name in ("quotient", "lower", "upper")
+    )
     return Evidence(
-        "The curve is an upper bound on the fraction of positives in the unlabeled set, from the "
-        "rows that score above each threshold. It should be flat around its minimum. If it still "
-        "decreases at the left end, no region of the data is purely positive, and the true "
-        "fraction may be smaller.",
+        "The curve is an upper bound on the class prior, from the rows that score above each "
+        "threshold. It is close to the prior if it is flat to the left of some threshold. If it "
+        "still falls at the left end, no region of the data is purely positive, and the prior may "
+        "be smaller.",
         "fraction of labeled rows above the threshold",
-        "fraction of positives in the unlabeled set",
+        "class prior",
         (0, 1),
-        (0, min(1.5, max(0.1, 3 * fraction))),
-        (
-            Curve(
-                "upper bound",
-                "labeled",
-                above[seen],
-                kept["quotient"][seen],
-                kept["lower"][seen],
-                kept["upper"][seen],
-            ),
-        ),
-        (
-            *(Mark("best bin", x=float(x)) for x in chosen[:1]),
-            Mark(f"estimate {fraction:.3f}", y=fraction),
-        ),
+        (0, min(1.5, max(0.1, 3 * estimate.value))),
+        (Curve("upper bound", "labeled", above[seen], bound, low, high),),
+        (*(Mark("best bin", x=float(x)) for x in chosen[:1]), *_limits(estimate)),
     )
 
 
@@ -126,22 +140,29 @@ def _scores(estimate: PriorEstimate) -> Evidence:
             Curve(f"{group} rows", group, centers, np.histogram(scores, edges, density=True)[0])
             for group, scores in zip(("labeled", "unlabeled"), groups, strict=True)
         ),
-        (Mark(f"label frequency {frequency:.3f}", x=float(frequency)),),
+        (
+            Mark(
+                f"label frequency {frequency:.3f}, at a prior of {estimate.value:.3f}",
+                x=float(frequency),
+            ),
+        ),
     )
 
 
 def _by_part(estimate: PriorEstimate) -> Evidence:
     by_tice = estimate.method == "tice"
-    values = np.asarray(estimate.evidence["frequencies" if by_tice else "draws"])
-    n, mean = len(values), float(values.mean())
+    found = np.asarray(estimate.evidence["priors" if by_tice else "draws"])
+    values = in_population(estimate, found)
+    n = len(values)
     return Evidence(
-        "Estimate from each part of the data; less spread means less uncertainty."
+        "Estimate from each part of the data. The spread does not show how far all of them may be "
+        "above the prior."
         if by_tice
         else "Estimate from each random subsample. Subsamples that contain all rows agree.",
         "part of the data",
-        "label frequency" if by_tice else "fraction of positives in the unlabeled set",
+        "class prior",
         (0.5, n + 0.5),
         (0, 1),
         (Curve("estimate", "labeled", np.arange(1.0, n + 1), values, points=True),),
-        (Mark(f"mean {mean:.3f}", y=mean),),
+        _limits(estimate),
     )

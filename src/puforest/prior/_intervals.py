@@ -1,4 +1,4 @@
-"""Confidence intervals from bootstrap samples and from repeated estimates."""
+"""Lower limits of estimates, from bootstrap samples and from repeated estimates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from puforest.prior._base import Array
 Statistic = Callable[[Array, Array, Array, Array], float]
 
 
-def bootstrap_interval(
+def bootstrapped(
     statistic: Statistic,
     positive: Array,
     unlabeled: Array,
@@ -23,8 +23,11 @@ def bootstrap_interval(
     confidence: float,
     n_resamples: int,
     random_state: int | np.random.RandomState | None,
-) -> tuple[float, float, float]:
-    """Statistic of both groups' scores and weights, and its percentile bootstrap interval."""
+) -> tuple[float, float]:
+    """Statistic of both groups' scores and weights, and the lower end of its bootstrap interval.
+
+    The interval is two-sided, and its ends are percentiles.
+    """
     rng = check.random_state(random_state)
 
     def resampled() -> float:
@@ -32,8 +35,8 @@ def bootstrap_interval(
         return statistic(positive[p], unlabeled[u], w_p[p], w_u[u])
 
     values = [resampled() for _ in range(check.integer("n_resamples", n_resamples, 10))]
-    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return statistic(positive, unlabeled, w_p, w_u), float(low), float(high)
+    low = np.quantile(values, (1 - confidence) / 2)
+    return statistic(positive, unlabeled, w_p, w_u), float(low)
 
 
 def half_width(values: Array, confidence: float) -> float:

@@ -7,6 +7,7 @@ eight data sets, out-of-bag scores cost BBE a quarter of its accuracy and let DE
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,18 +19,21 @@ from puforest import _core
 from puforest import _validation as check
 from puforest._cross_fitting import cross_fitted_scores
 from puforest._duplicate_rows import duplicate_groups
+from puforest._encoded import EncodedTable
 from puforest._folds import shared_folds
-from puforest._label_forest import label_forest
+from puforest._label_forest import LabelForest, label_forest
 from puforest._rows import take_rows
 from puforest._schema import naming_text
 from puforest.prior._base import Array, PriorEstimator, PriorSample
+from puforest.recipes import RECIPES, Recipe
 
-# Tuned on the data sets of benchmarks/prior.py: each tree draws a different small sample of the
-# unlabeled rows, both groups have equal weight, and leaves may be impure.
-N_TREES = 100
-MIN_SAMPLES_LEAF = 5
-UNLABELED_PER_TREE = 4  # times the number of labeled rows
-UNLABELED_PER_FOLD = 10
+# The scores are averaged over forests of these recipes, some of which fit each kind of data. Scores
+# of leaves with single rows are noisy. Each tree draws its own small sample of the unlabeled rows,
+# and both groups have equal weight.
+GROWN = tuple(r for r in RECIPES if r.growth == "separation" and r.min_samples_leaf > 1)
+TREES_PER_RECIPE = 25
+N_TREES = TREES_PER_RECIPE * len(GROWN)
+UNLABELED_PER_FOLD = 10  # times the number of labeled rows
 
 
 class ScoredPriorEstimator(PriorEstimator):
@@ -41,51 +45,88 @@ class ScoredPriorEstimator(PriorEstimator):
 
     def _scores(self, sample: PriorSample) -> Array:
         """Held-out scores in the order of the rows; higher means more similar to labeled rows."""
-        n_folds = check.integer("cv", self.cv, 2)
-        n_folds = min(n_folds, sample.n_labeled, sample.n_unlabeled)
-        rng = check.random_state(self.random_state)
-        fold = shared_folds(duplicate_groups(sample.X), sample.labeled, n_folds, rng)
-        splits = ((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds))
-        if self.estimator is not None:
-            table = sample.original()
-            with naming_text(table, type(self.estimator).__name__):
-                return cross_fitted_scores(
-                    lambda train: self._fitted_estimator(sample, table, train), table, splits
-                )
-        return cross_fitted_scores(lambda train: self._fitted(sample, train, rng), sample.X, splits)
-
-    def _fitted(
-        self, sample: PriorSample, train: NDArray[np.intp], rng: np.random.RandomState
-    ) -> Any:
-        """Forest fitted to the training rows of a fold."""
-        seed = rng.randint(np.iinfo(np.int32).max)
-        train = without_surplus(train, sample.labeled, rng)
-        labeled = sample.labeled[train]
-        n_labeled = int(np.count_nonzero(labeled))
-        return label_forest(
-            sample.X[train],
-            labeled,
-            prior=0.5,
-            sample_weight=unequal(sample.weight[train]),
-            thresholds=_core.Thresholds.random,
-            n_estimators=N_TREES,
-            min_samples_leaf=min(MIN_SAMPLES_LEAF, max(1, n_labeled // 10)),
-            max_unlabeled=min(len(train) - n_labeled, UNLABELED_PER_TREE * n_labeled),
+        return held_out_scores(
+            sample,
+            check.random_state(self.random_state),
+            estimator=self.estimator,
+            n_folds=check.integer("cv", self.cv, 2),
             n_jobs=self.n_jobs,
-            random_state=seed,
         )
 
-    def _fitted_estimator(self, sample: PriorSample, table: Any, train: NDArray[np.intp]) -> Any:
-        """Estimator of the user fitted to the training rows of a fold."""
-        if not hasattr(self.estimator, "predict_proba"):
-            raise TypeError(
-                "estimator must be a classifier with a method 'predict_proba', got "
-                f"{self.estimator!r}"
+
+def held_out_scores(
+    sample: PriorSample,
+    rng: np.random.RandomState,
+    *,
+    estimator: Any = None,
+    n_folds: int = 5,
+    n_jobs: int | None = None,
+) -> Array:
+    """Cross-fit a classifier, by default forests, and return the scores of its class of labels."""
+    n_folds = min(n_folds, sample.n_labeled, sample.n_unlabeled)
+    fold = shared_folds(duplicate_groups(sample.X), sample.labeled, n_folds, rng)
+    splits = ((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds))
+    if estimator is not None:
+        table = sample.original()
+        with naming_text(table, type(estimator).__name__):
+            return cross_fitted_scores(
+                lambda train: _fitted_estimator(estimator, sample, table, train), table, splits
             )
-        weight = unequal(sample.weight[train])
-        weights = {} if weight is None else {"sample_weight": weight}
-        labels = sample.labeled[train].astype(int)
-        return clone(self.estimator).fit(take_rows(table, train), labels, **weights)
+    return cross_fitted_scores(
+        lambda train: _fitted_forests(sample, train, n_jobs, rng), sample.X, splits
+    )
+
+
+@dataclass(frozen=True)
+class _MeanOfForests:
+    forests: list[LabelForest]
+
+    def predict_proba(self, X: EncodedTable) -> Array:
+        return np.asarray(np.mean([f.predict_proba(X) for f in self.forests], axis=0))
+
+
+def _fitted_forests(
+    sample: PriorSample, train: NDArray[np.intp], n_jobs: int | None, rng: np.random.RandomState
+) -> _MeanOfForests:
+    """Grow a forest by each recipe on the training rows of a fold."""
+    train = without_surplus(train, sample.labeled, rng)
+    X, labeled, weight = sample.X[train], sample.labeled[train], unequal(sample.weight[train])
+    n_labeled = int(np.count_nonzero(labeled))
+    n_unlabeled = len(train) - n_labeled
+
+    def grown(recipe: Recipe) -> LabelForest:
+        has_random_splits = recipe.splits == "random"
+        wanted = round(recipe.unlabeled_per_labeled * n_labeled)
+        return label_forest(
+            X,
+            labeled,
+            prior=0.5,
+            sample_weight=weight,
+            thresholds=getattr(_core.Thresholds, "random" if has_random_splits else "optimal"),
+            n_estimators=TREES_PER_RECIPE,
+            bootstrap=not has_random_splits,
+            max_features=recipe.max_features,
+            min_samples_leaf=min(recipe.min_samples_leaf, max(1, n_labeled // 10)),
+            max_unlabeled=min(n_unlabeled, wanted),
+            n_jobs=n_jobs,
+            random_state=rng.randint(np.iinfo(np.int32).max),
+        )
+
+    return _MeanOfForests([grown(recipe) for recipe in GROWN])
+
+
+def _fitted_estimator(
+    estimator: Any, sample: PriorSample, table: Any, train: NDArray[np.intp]
+) -> Any:
+    """Fit the estimator of the user to the training rows of a fold."""
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            f"estimator must be a classifier with a method 'predict_proba', got {estimator!r}"
+        )
+    weight = unequal(sample.weight[train])
+    weights = {} if weight is None else {"sample_weight": weight}
+    labels = sample.labeled[train].astype(int)
+    return clone(estimator).fit(take_rows(table, train), labels, **weights)
 
 
 def unequal(weight: Array) -> Array | None:

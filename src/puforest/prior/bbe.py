@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
 from puforest._prior_estimate import PriorEstimate
 from puforest._training_rows import TrainingRows
@@ -18,14 +17,11 @@ from puforest.prior._base import (
     weighted_labels,
 )
 from puforest.prior._docs import documented
+from puforest.prior._limits import best_threshold, identified, uniform_errors
 from puforest.prior._scores import ScoredPriorEstimator
 
 __all__ = ["BBE"]
 
-# Of the bound that selects the threshold: gamma in the paper, and the confidence level. The level
-# is fixed so that the estimate does not depend on the level of the interval.
-SLACK = 0.01
-THRESHOLD_CONFIDENCE = 0.9
 MAX_POINTS = 1000  # on the curve kept as evidence
 
 
@@ -36,8 +32,8 @@ class BBE(ScoredPriorEstimator):
     The prior is estimated as the fraction of unlabeled rows with a score above a threshold,
     divided by the fraction of labeled rows above it. The threshold minimizes an upper confidence
     bound of this ratio: it must be high enough to exclude most negatives, and low enough for both
-    fractions to be well estimated. The interval is valid for any distribution of the scores, hence
-    conservative.
+    fractions to be well estimated. As in the other methods, the value is reduced if the classes
+    overlap, where it would be too large.
 
     Parameters
     ----------
@@ -97,23 +93,12 @@ def best_bin(
     positive: Array, unlabeled: Array, w_p: Array, w_u: Array, *, confidence: float
 ) -> UnlabeledPrior:
     """Ratio of the fractions above the threshold that minimizes its upper bound."""
-    threshold = np.unique(np.concatenate([positive, unlabeled]))
-    q_p, q_u = fraction_above(positive, w_p, threshold), fraction_above(unlabeled, w_u, threshold)
-
-    def errors(level: float) -> list[float]:
-        """Uniform bounds of the two distribution functions (Dvoretzky, Kiefer and Wolfowitz)."""
-        return [
-            float(np.sqrt(np.log(4 / (1 - level)) / (2 * effective_size(w)))) for w in (w_p, w_u)
-        ]
-
-    e_p, e_u = errors(confidence)
+    threshold, q_p, q_u, best = best_threshold(positive, unlabeled, w_p, w_u)
+    e_p, e_u = uniform_errors(w_p, w_u, confidence)
     with np.errstate(divide="ignore", invalid="ignore"):
         quotient = q_u / q_p
-        bound = quotient + (1 + SLACK) / q_p * sum(errors(THRESHOLD_CONFIDENCE))
         lower = np.maximum(0, q_u - e_u) / np.minimum(1, q_p + e_p)
         upper = np.where(q_p > e_p, (q_u + e_u) / (q_p - e_p), np.inf)
-    bound[q_p == 0] = np.inf
-    best = int(np.argmin(bound))
     spaced = np.arange(0, len(threshold), 1 + len(threshold) // MAX_POINTS)
     kept = np.unique(np.append(spaced, best))
     evidence = {
@@ -125,18 +110,6 @@ def best_bin(
         "unlabeled_above": q_u[kept],
         "chosen": float(threshold[best]),
     }
-    return UnlabeledPrior(float(quotient[best]), float(lower[best]), float(upper[best]), evidence)
-
-
-def fraction_above(scores: Array, weight: Array, threshold: Array) -> Array:
-    """Weighted fraction of the scores at or above each of the ascending thresholds."""
-    order = np.argsort(scores)
-    below = np.concatenate([[0.0], np.cumsum(weight[order])])
-    fraction: Array = 1 - below[np.searchsorted(scores[order], threshold)] / below[-1]
-    return fraction
-
-
-def effective_size(weight: Array) -> float:
-    """Effective sample size: the number of equally weighted rows that are as informative."""
-    weight = check.at_most_one(weight)
-    return float(weight.sum() ** 2 / (weight @ weight))
+    value = float(quotient[best])
+    groups = (positive, unlabeled, w_p, w_u)
+    return identified(value, value, *groups, confidence=confidence, evidence=evidence)

@@ -11,9 +11,9 @@ from sklearn.isotonic import isotonic_regression
 from puforest._confidence import CONFIDENCE
 from puforest.prior._base import Array, PriorSample, UnlabeledPrior
 from puforest.prior._docs import documented
-from puforest.prior._intervals import bootstrap_interval
+from puforest.prior._intervals import bootstrapped
+from puforest.prior._limits import effective_size, identified
 from puforest.prior._scores import ScoredPriorEstimator, smoothed_logit
-from puforest.prior.bbe import effective_size
 
 __all__ = ["DEDPUL"]
 
@@ -79,7 +79,7 @@ class DEDPUL(ScoredPriorEstimator):
 
     def _unlabeled_prior(self, sample: PriorSample) -> UnlabeledPrior:
         groups = sample.by_group(smoothed_logit(self._scores(sample)))
-        value, low, high = bootstrap_interval(
+        value, low = bootstrapped(
             lambda *given: explaining_prior(*density_ratio(*given)[1:3]),
             *groups,
             confidence=self.confidence,
@@ -94,9 +94,8 @@ class DEDPUL(ScoredPriorEstimator):
             "ratio": ratio,
             "candidates": CANDIDATES,
             "difference": mean_posterior(ratio, mass, CANDIDATES) - CANDIDATES,
-            "scores": groups[:2],
         }
-        return UnlabeledPrior(value, low, high, evidence)
+        return identified(value, low, *groups, confidence=self.confidence, evidence=evidence)
 
 
 def density_ratio(

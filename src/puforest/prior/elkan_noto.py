@@ -10,7 +10,8 @@ from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
 from puforest.prior._base import Array, PriorSample, UnlabeledPrior
 from puforest.prior._docs import documented
-from puforest.prior._intervals import bootstrap_interval
+from puforest.prior._intervals import bootstrapped
+from puforest.prior._limits import identified
 from puforest.prior._scores import ScoredPriorEstimator
 
 __all__ = ["ElkanNoto"]
@@ -83,7 +84,7 @@ class ElkanNoto(ScoredPriorEstimator):
             return float(w_p.sum() / w_u.sum() * (1 - c) / c)
 
         groups = sample.by_group(scores)
-        value, low, high = bootstrap_interval(
+        value, low = bootstrapped(
             unlabeled_prior,
             *groups,
             confidence=self.confidence,
@@ -95,7 +96,7 @@ class ElkanNoto(ScoredPriorEstimator):
             "frequencies": np.array([sample.odds / (sample.odds + value)]),
             "variant": self.variant,
         }
-        return UnlabeledPrior(value, low, high, evidence)
+        return identified(value, low, *groups, confidence=self.confidence, evidence=evidence)
 
 
 def unbalanced(scores: Array, odds: float) -> Array:

@@ -16,7 +16,8 @@ from puforest._encoded import EncodedTable
 from puforest._indicators import numbers_and_indicators
 from puforest.prior._base import Array, PriorEstimator, PriorSample, UnlabeledPrior, within_one
 from puforest.prior._docs import documented
-from puforest.prior.bbe import effective_size
+from puforest.prior._limits import effective_size, identified
+from puforest.prior._scores import held_out_scores
 
 __all__ = ["KernelMean"]
 
@@ -100,9 +101,11 @@ class KernelMean(PriorEstimator):
         mean = float(draws.mean())
         overlap = max(size / max(n, size) for size, n in zip(sizes, available, strict=True))
         error = standard_error(draws, halves, overlap, sample.n_unlabeled)
-        half = float(student.ppf((1 + self.confidence) / 2, repeats)) * error
+        low = mean - float(student.ppf((1 + self.confidence) / 2, repeats)) * error
         evidence = {"draws": draws, "halves": halves.ravel()}
-        return UnlabeledPrior(mean, mean - half, mean + half, evidence)
+        scores = held_out_scores(sample, rng)
+        groups = sample.by_group(scores)
+        return identified(mean, low, *groups, confidence=self.confidence, evidence=evidence)
 
 
 def standardized(table: EncodedTable) -> Array:
@@ -116,8 +119,9 @@ def standardized(table: EncodedTable) -> Array:
     values: Any = table.values
     features = np.unique(values.indices) if table.is_sparse else np.arange(table.shape[1])
     numbers, indicators = numbers_and_indicators(table, features, 1)
-    scaled = np.nan_to_num(StandardScaler().fit_transform(within_one(numbers)))
-    return np.column_stack([scaled, indicators.astype(np.float64)])
+    if numbers.shape[1]:
+        numbers = np.nan_to_num(StandardScaler().fit_transform(within_one(numbers)))
+    return np.column_stack([numbers, indicators.astype(np.float64)])
 
 
 def standard_error(draws: Array, halves: Array, overlap: float, n_unlabeled: int) -> float:

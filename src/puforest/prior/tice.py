@@ -15,6 +15,7 @@ from puforest._indicators import numbers_and_indicators
 from puforest.prior._base import Array, PriorSample, UnlabeledPrior, within_one
 from puforest.prior._docs import documented
 from puforest.prior._intervals import half_width
+from puforest.prior._limits import identified
 from puforest.prior._scores import ScoredPriorEstimator, smoothed_logit
 
 __all__ = ["TIcE"]
@@ -38,8 +39,7 @@ class TIcE(ScoredPriorEstimator):
     with many labeled rows, and the remaining folds yield a lower bound of their label frequency.
     Because boxes separate positives poorly when there are many features, the scores of a
     classifier that separates labeled from unlabeled rows are added as two more features. A box may
-    also consist of one category of a feature, or of its missing values. The interval is based on
-    the spread over the folds.
+    also consist of one category of a feature, or of its missing values.
 
     Parameters
     ----------
@@ -60,7 +60,8 @@ class TIcE(ScoredPriorEstimator):
     %attributes%
     estimate_ : PriorEstimate
         The estimate with its evidence: the label frequency in each fold (``frequencies``), among
-        the rows used.
+        the rows used, and the fraction of positives among the unlabeled rows that it implies
+        (``priors``).
 
     Examples
     --------
@@ -109,8 +110,8 @@ class TIcE(ScoredPriorEstimator):
             features = rng.choice(features, most, replace=False)
         numbers, indicators = numbers_and_indicators(sample.X, features, MIN_ROWS)
         quarter = np.column_stack([quarters(numbers), 3 * indicators.astype(np.uint8)])
+        scores = self._scores(sample)
         if check.boolean("scores", self.scores):
-            scores = self._scores(sample)
             two = np.column_stack([smoothed_logit(scores), rankdata(scores)])
             quarter = np.column_stack([quarter, quarters(two)])
         fold = rng.permutation(np.arange(len(sample.labeled)) % n_folds)
@@ -122,15 +123,20 @@ class TIcE(ScoredPriorEstimator):
         for _ in range(2):  # the bound depends on c, so a guess is refined
             frequencies = np.array([best_bound(counts, c) for counts in boxes])
             c = float(frequencies.mean())
-        # Student's interval over the folds. It is too narrow if anything, because the estimates
-        # share most of their rows.
-        half = half_width(frequencies, self.confidence)
 
-        def prior(frequency: float) -> float:
-            return sample.odds * (1 - frequency) / frequency if frequency > 0 else 1.0
+        def prior(frequency: Array) -> Array:
+            return sample.odds * (1 - frequency) / np.maximum(frequency, 1e-300)
 
-        low, high = prior(min(1.0, c + half)), prior(max(0.0, c - half))
-        return UnlabeledPrior(prior(c), low, high, {"frequencies": frequencies})
+        # Student's lower limit over the folds. They share most of their rows, so it may be too
+        # large.
+        low = prior(np.array(min(1.0, c + half_width(frequencies, self.confidence))))
+        return identified(
+            float(prior(np.array(c))),
+            float(low),
+            *sample.by_group(scores),
+            confidence=self.confidence,
+            evidence={"frequencies": frequencies, "priors": np.minimum(1, prior(frequencies))},
+        )
 
 
 def quarters(X: NDArray[Any]) -> NDArray[np.uint8]:
