@@ -37,7 +37,7 @@ ASSUMPTION = (
     "proportions may differ."
 )
 # The bootstrap treats the trees as fixed, and its intervals are a little too short: they covered
-# 91% of the priors in benchmarks/drift.py. With this factor, they cover 95%.
+# 91% of the priors in benchmarks/drift.py. With this factor, chosen on the same draws, it is 95%.
 WIDENING = 1.15
 
 ROWS_ONLY = " The interval does not account for the uncertainty of the calibration."
@@ -101,11 +101,12 @@ def adapt_prior(
     >>> model = model.fit(X, labeled)
     >>> X_new, _ = draw(1000, 0.1, 1)
     >>> new = adapt_prior(model, X_new)
-    >>> round(new.value, 2)
-    0.09
+    >>> low, high = new.interval
+    >>> low < 0.1 < high
+    True
     >>> adapted = model.with_shifted_prior(new)
-    >>> round(float(adapted.predict(X_new).mean()), 2)
-    0.1
+    >>> bool(abs(adapted.predict(X_new).mean() - new.value) < 0.02)
+    True
     """
     check.fraction("confidence", confidence)
     resamples = check.integer("n_resamples", n_resamples, 10)
