@@ -12,7 +12,8 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 .PHONY: demo test test-python test-core lint format coverage clean
 .PHONY: fuzz attack reproduce leaderboard defaults
 .PHONY: bench bench-report bench-scale bench-track bench-prior bench-calibration bench-propensity
-.PHONY: bench-checked bench-checking bench-recommended bench-tables bench-mixed bench-sparse bench-category-order
+.PHONY: bench-checked bench-checking bench-recommended bench-tables bench-mixed bench-sparse
+.PHONY: bench-category-order bench-drift bench-scar
 
 demo: $(VENV)/installed
 	$(BIN)/puforest demo build/demo --force
@@ -108,8 +109,9 @@ bench-scale: $(VENV)/installed-bench
 bench-calibration bench-propensity bench-checked bench-mixed bench-recommended: bench-%: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.$* $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-# Evaluate prior estimates; evaluate categories and missing values.
-bench-prior bench-tables: bench-%: $(VENV)/installed-bench $(if $(filter build/keel,$(KEEL)),build/keel)
+# Evaluate prior estimates, categories and missing values, comparisons of new data, and the test of
+# random labels.
+bench-prior bench-tables bench-drift bench-scar: bench-%: $(VENV)/installed-bench $(if $(filter build/keel,$(KEEL)),build/keel)
 	$(BIN)/python -m benchmarks.$* --keel "$(KEEL)" $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 # Measure coverage and width of intervals from checked rows.

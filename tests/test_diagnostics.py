@@ -3,12 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 from puforest.datasets import group_propensity, linear_propensity, load_mushrooms, make_pu
 from puforest.diagnostics import scar_test
-from puforest.diagnostics._scar import _drawn_rows, _excess, _posterior
+from puforest.diagnostics._scar import _drawn_prior, _drawn_rows, _excess, _random_labels
+from puforest.prior import PriorEstimate
 
 ONE = "single-training-set"
 
@@ -182,14 +183,58 @@ def test_excess_is_the_largest_over_all_thresholds():
     assert_array_equal(region, tops[int(np.argmax(z))])
 
 
-@pytest.mark.parametrize("prior", [0.05, 0.4, 0.9])
-def test_mean_posterior_is_the_prior(prior):
-    score = np.random.default_rng(0).random(500) ** 3
-    score[:100] = 0
-    posterior = _posterior(score, prior)
-    assert posterior.mean() == pytest.approx(prior)
-    assert posterior.max() <= 1
-    assert (np.diff(posterior[np.argsort(score)]) >= 0).all()
+def test_simulated_labels():
+    """Labels are drawn among the top rows, whose number varies as in a sample."""
+    rng = np.random.RandomState(0)
+    ranking = rng.random_sample(500).round(2)
+    lowest = []
+    for _ in range(200):
+        labels = _random_labels(ranking, 60, 0.25, rng)
+        assert labels.sum() == 60
+        lowest.append(np.mean(ranking > ranking[labels].min()))
+    # At most 60 + 440 * 0.25 = 170 rows, with a standard deviation of 9, are positive.
+    assert 0.3 < np.mean(lowest) <= 0.345
+    assert 0.005 < np.std(lowest) < 0.03
+
+
+def estimate(value, low, high):
+    return PriorEstimate(value, (low, high), high, "estimate", "", 0.95, "bbe", ONE, value, 0.5)
+
+
+def test_drawn_priors_have_the_interval_of_the_estimate():
+    rng = np.random.RandomState(0)
+    assert _drawn_prior(0.3, rng) == 0.3
+    drawn = np.array([_drawn_prior(estimate(0.3, 0.2, 0.35), rng) for _ in range(4000)])
+    assert_allclose(np.quantile(drawn, [0.025, 0.5, 0.975]), [0.2, 0.3, 0.35], atol=0.01)
+
+
+def test_uncertainty_of_the_prior():
+    """A prior that is too large is rejected only if it is known exactly."""
+    X, y = clouds(3)
+    X, labeled = make_pu(X, y, n_labeled=0.5, scenario=ONE, random_state=0)
+    arguments = {"scenario": ONE, "n_simulations": 39, "random_state": 0}
+    assert scar_test(X, labeled, prior=0.6, **arguments).p_value <= 0.05
+    unsure = scar_test(X, labeled, prior=estimate(0.6, labeled.mean(), 0.7), **arguments)
+    assert unsure.p_value > 0.1
+
+
+def test_test_stops_early():
+    X, y = clouds(4)
+    X, labeled = make_pu(X, y, n_labeled=0.4, scenario=ONE, random_state=4)
+    test = scar_test(X, labeled, prior=y.mean(), scenario=ONE, random_state=0)
+    assert len(test.simulated) < 199
+    assert np.count_nonzero(test.simulated >= test.statistic) == 20
+    assert test.simulated[-1] >= test.statistic
+    assert test.p_value == 20 / len(test.simulated)
+
+
+def test_smallest_p_value():
+    X, y = clouds(1)
+    e = group_propensity(X[:, 4], {0: 0.1, 1: 0.6})
+    X, labeled = make_pu(X, y, propensity=e, scenario=ONE, random_state=0)
+    test = scar_test(X, labeled, prior=0.4, scenario=ONE, random_state=0)
+    assert test.p_value == 0.005
+    assert len(test.simulated) == 199
 
 
 @pytest.mark.parametrize(

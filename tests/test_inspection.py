@@ -8,7 +8,11 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 
-from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier
+from puforest import (
+    PUDecisionTreeClassifier,
+    PUExtraTreesClassifier,
+    PURandomForestClassifier,
+)
 from puforest.inspection import (
     FeatureImportances,
     feature_selection_curve,
@@ -54,7 +58,8 @@ def test_importances_as_a_table(blobs):
     tree = PUDecisionTreeClassifier(0.4, random_state=0).fit(table, labeled)
     lines = str(importances(tree)).splitlines()
     assert lines[0] == "risk reduction by tree: mean and standard deviation (n=1)"
-    assert len(lines) == 7
+    assert len(lines) == 8
+    assert lines[-1].startswith("Risk reductions favor features with many distinct values")
     assert lines[1].split()[0] in {"one", "two", "three"}
     wide = FeatureImportances(np.arange(30.0)[None], [f"x{i}" for i in range(30)], "any")
     assert str(wide).splitlines()[-1] == "... and 10 more"
@@ -230,3 +235,39 @@ def test_invalid_parameters_of_selection(blobs, change, message):
     given = {"estimator": PUExtraTreesClassifier(0.4), "X": X, "y": labeled} | change
     with pytest.raises((TypeError, ValueError), match=message):
         feature_selection_curve(**given)
+
+
+def test_importances_by_permutation(forest, blobs):
+    X, labeled, _ = blobs
+    options = {"n_repeats": 2, "random_state": 0, "scoring": "lee_liu"}
+    found = importances(forest, X, labeled, method="permutation", **options)
+    expected = permutation_importance(forest, X, labeled, **options)
+    assert_array_equal(found.values, expected.values)
+    assert found.note == ""
+    two = importances(forest, X, labeled, method="permutation", top=2, **options)
+    assert_array_equal(two.values, expected.values[:, expected.order[:2]])
+    assert two.feature_names == [expected.feature_names[i] for i in expected.order[:2]]
+
+
+def test_importances_favor_features_with_many_values():
+    """The reason for the note: noise with many values seems more important than binary noise."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=800), rng.random(800) < 0.5])
+    forest = PURandomForestClassifier(0.4, n_estimators=20, random_state=0)
+    many, few = importances(forest.fit(X, np.arange(800) < 100)).mean
+    assert many > 3 * few
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"method": "gain"}, "method must be one of"),
+        ({"method": "permutation"}, "requires X and y"),
+        ({"X": [[0.0] * 6]}, "X: only used with method='permutation'"),
+        ({"n_repeats": 3}, "n_repeats: only used with method='permutation'"),
+        ({"method": "permutation", "X": 1, "y": 1, "normalized": True}, "requires method='risk'"),
+    ],
+)
+def test_invalid_methods_of_importances(forest, given, message):
+    with pytest.raises(ValueError, match=message):
+        importances(forest, **given)

@@ -63,13 +63,33 @@ def test_plot_partial_dependence(plt, forest, blobs):
     X, *_ = blobs
     curve = partial_dependence(forest, X, 0, kind="both", grid_resolution=10)
     ax = plot_partial_dependence(curve, max_lines=8)
-    assert len(ax.lines) == 9
-    assert_array_equal(ax.lines[-1].get_ydata(), curve.average)
+    assert len(ax.lines) == 10
+    assert_array_equal(ax.lines[-2].get_ydata(), curve.average)
+    mean = forest.predict_proba(X)[:, 1].mean()
+    assert_allclose(ax.lines[-1].get_ydata(), mean)
+    assert curve.mean_prediction == pytest.approx(mean)
     plane = partial_dependence(forest, X, (0, 1), grid_resolution=5)
     assert plot_partial_dependence(plane).get_ylabel() == "x1"
     lines = partial_dependence(forest, X, (0, 1), grid_resolution=2, kind="individual")
     with pytest.raises(ValueError, match="dependence has no average"):
         plot_partial_dependence(lines)
+
+
+def test_scale_of_partial_dependence_shows_the_effect(plt, forest, blobs):
+    X, *_ = blobs
+    for feature in range(6):
+        curve = partial_dependence(forest, X, feature, grid_resolution=10)
+        low, high = plot_partial_dependence(curve).get_ylim()
+        values = np.append(curve.average, curve.mean_prediction)
+        assert low < values.min() <= values.max() < high
+        assert high - low < max(1.2 * np.ptp(values), 0.06)
+
+
+def test_plot_importances_mentions_features_with_many_values(plt, forest, blobs):
+    X, labeled, _ = blobs
+    assert "many distinct values" in plot_importances(forest).get_xlabel()
+    permuted = importances(forest, X, labeled, method="permutation", n_repeats=1)
+    assert "many distinct" not in plot_importances(permuted).get_xlabel()
 
 
 def test_plot_feature_selection(plt, blobs):
@@ -101,13 +121,14 @@ def tick_labels(axis):
     return [label.get_text() for label in axis.get_ticklabels()]
 
 
-def test_plot_categories_as_bars(plt, tables):
+def test_plot_categories_as_dots(plt, tables):
     model, table = tables
     curve = partial_dependence(model, table, "color", kind="both")
     ax = plot_partial_dependence(curve, max_lines=3)
-    assert_allclose([bar.get_width() for bar in ax.patches], curve.average)
+    dots = ax.collections[-1].get_offsets()
+    assert_allclose(dots[:, 0], curve.average)
     assert tick_labels(ax.yaxis) == [*COLORS, "missing"]
-    assert len(ax.lines) == 3
+    assert len(ax.lines) == 4  # three rows and the mean prediction
     member = plot_partial_dependence(partial_dependence(model, table, "member"))
     assert tick_labels(member.yaxis) == ["False", "True"]
 
@@ -118,7 +139,7 @@ def test_plot_missing_values_dates_and_durations(plt, tables):
     ax = plot_partial_dependence(age)
     assert_array_equal(ax.lines[0].get_ydata(), age.average[:-1])
     assert_array_equal(ax.lines[1].get_ydata(), age.average[[-1, -1]])
-    assert ax.get_legend().get_texts()[0].get_text() == "missing"
+    assert ax.get_legend().get_texts()[0].get_text() == f"missing: {age.average[-1]:.3g}"
     since = plot_partial_dependence(partial_dependence(model, table, "since"))
     since.figure.canvas.draw()
     assert any("2020" in label or "2021" in label for label in tick_labels(since.xaxis))

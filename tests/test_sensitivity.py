@@ -1,8 +1,11 @@
 """Sensitivity of one forest to the class prior."""
 
+from itertools import pairwise
+
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 from two_clouds import SCENARIOS, draw, forest
@@ -104,14 +107,20 @@ def test_sensitivity_refuses():
 
 
 def test_plot():
+    """Every curve is labeled at its end, and labels do not overlap."""
     matplotlib.use("agg")
     X, labeled, _ = draw(1000, "case-control")
     model = forest(min_samples_leaf=50).fit(X, labeled)
-    names = {"predicted positive", "prediction changed", "prior of the fit = 0.4"}
+    names = {"predicted positive", "prediction changed", "fraction = prior"}
     ax = plot_prior_sensitivity(prior_sensitivity(model, X))
-    assert {text.get_text() for text in ax.get_legend().get_texts()} == names
-    again = plot_prior_sensitivity(prior_sensitivity(model, X, labeled), ax=ax)
-    assert again is ax
-    texts = {text.get_text() for text in ax.get_legend().get_texts()}
-    assert texts >= names | {"precision", "recall", "F1", "error"}
+    assert {text.get_text() for text in ax.texts} == names
+    assert "prior of the fit, 0.4" in ax.get_xlabel()
+    matplotlib.pyplot.close(ax.figure)
+    ax = plot_prior_sensitivity(prior_sensitivity(model, X, labeled))
+    assert {text.get_text() for text in ax.texts} == names | {"precision", "recall", "F1", "error"}
+    assert len(ax.texts) == len(ax.lines) - 1  # all but the prior of the fit
+    ax.figure.draw_without_rendering()
+    boxes = sorted((Text.get_window_extent(text) for text in ax.texts), key=lambda box: box.y0)
+    assert all(low.y1 <= high.y0 + 1 for low, high in pairwise(boxes))
+    assert plot_prior_sensitivity(prior_sensitivity(model, X), ax=ax) is ax
     matplotlib.pyplot.close(ax.figure)

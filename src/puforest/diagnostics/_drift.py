@@ -12,6 +12,7 @@ from scipy.stats import chi2_contingency, ks_2samp, kstwo, norm
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
 from puforest._encoded import EncodedTable
+from puforest._score_curve import ScoreCurve
 from puforest._table_columns import column_of
 from puforest._threshold import threshold_of
 from puforest._unwrap import require_unwrapped
@@ -199,11 +200,8 @@ def drift_report(
     votes = votes_like_out_of_bag(found, table, check.random_state(random_state))
     probability, threshold = found.probability(curve.score), threshold_of(found.model)
     _, training_above = curve.above()
-    # The curve knows the distribution of the training rows only at its own scores.
-    new_above = 1 - np.searchsorted(np.sort(votes), curve.score, side="right") / len(votes)
     n, n_training = len(votes), population_size(record)
-    statistic = float(np.abs(new_above - training_above).max())
-    ks_p_value = float(kstwo.sf(statistic, max(1, round(n * n_training / (n + n_training)))))
+    statistic, score_p_value = ks_p_value(curve, votes, n_training)
     new = float(np.mean(found.probability(votes) > threshold))
     training = float(curve.population @ (probability > threshold))
     fraction_p_value = proportion_p_value(new, n, training, n_training)
@@ -215,21 +213,39 @@ def drift_report(
     if reference is not None:
         changes += changed_columns(table, found.rows(reference), names)
     return DriftReport(
-        p_value=min(1.0, 2 * min(ks_p_value, fraction_p_value)),
+        p_value=min(1.0, 2 * min(score_p_value, fraction_p_value)),
         positive_fraction=new,
         training_fraction=training,
         difference_interval=difference_interval(new, n, training, n_training),
         fraction_p_value=fraction_p_value,
         ks_statistic=statistic,
-        ks_p_value=ks_p_value,
+        ks_p_value=score_p_value,
         n_rows=len(table),
         n_training=n_training,
         threshold=threshold,
         columns=changes,
         probability=probability,
         training_above=training_above,
-        new_above=new_above,
+        new_above=fraction_above(curve, votes),
     )
+
+
+def fraction_above(curve: ScoreCurve, votes: Array) -> Array:
+    """Return the fraction of the votes above each score of a curve."""
+    below = np.searchsorted(np.sort(votes), curve.score, side="right")
+    return np.asarray(1 - below / len(votes))
+
+
+def ks_p_value(curve: ScoreCurve, votes: Array, n_training: float) -> tuple[float, float]:
+    """Compare votes with a curve; returns the Kolmogorov-Smirnov statistic and its p-value.
+
+    The curve knows the distribution of the training rows only at its own scores, so the statistic
+    may be too small by the fraction between two of them, one in a thousand.
+    """
+    _, training_above = curve.above()
+    statistic = float(np.abs(fraction_above(curve, votes) - training_above).max())
+    n = len(votes) * n_training / (len(votes) + n_training)
+    return statistic, float(kstwo.sf(statistic, max(1, round(n))))
 
 
 def proportion_p_value(p: float, n: float, q: float, m: float) -> float:

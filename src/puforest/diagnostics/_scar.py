@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
+from scipy.stats import norm
 from sklearn.utils.validation import check_consistent_length
 
 from puforest import _core
@@ -23,6 +23,7 @@ from puforest import _validation as check
 from puforest._duplicate_rows import labeled_duplicates
 from puforest._encoded import EncodedTable
 from puforest._label_forest import label_forest
+from puforest._prior_estimate import PriorEstimate, given_estimate
 from puforest._sample import pu_sample
 from puforest._schema import FeatureSchema
 from puforest._warnings import warn
@@ -34,6 +35,13 @@ _Array = NDArray[np.float64]
 MIN_ROWS = 20  # in a region, and of each group
 MIN_TREES = 40  # with which one row in a hundred million is in all bootstrap samples
 MIN_SAMPLES_LEAF = 5
+
+# The forest that decides which rows are positive in the simulations is smoother than the others:
+# with a noisy ranking, forests separate the simulated labels worse than the given ones.
+RANKING_TREES = 400
+RANKING_LEAF = 15
+
+ENOUGH_EXCEEDING = 20  # simulations, after which the p-value is known well enough
 SIGNIFICANCE_LEVEL = 0.05
 
 
@@ -63,7 +71,7 @@ class ScarTest:
         Number of standard deviations by which the importance of each feature exceeds its mean over
         the simulations; 0 if it does not vary.
     simulated : ndarray of shape (n_simulations,)
-        Statistic of each simulation.
+        Statistic of each simulation; fewer if the test stopped early.
     """
 
     statistic: float
@@ -119,9 +127,9 @@ def scar_test(
     X: check.MatrixLike,
     y: ArrayLike,
     *,
-    prior: float,
+    prior: float | PriorEstimate,
     scenario: str = "case-control",
-    n_simulations: int = 99,
+    n_simulations: int = 199,
     n_estimators: int = 50,
     max_samples: int | None = 3000,
     n_jobs: int | None = None,
@@ -132,8 +140,9 @@ def scar_test(
     A random forest is trained to separate labeled from unlabeled rows, and the rows are ranked by
     its out-of-bag predictions. The test statistic measures by how much the fraction of labeled rows
     among the top-ranked rows exceeds the maximum that the prior allows. The null distribution is
-    simulated: labels are drawn completely at random, from the posteriors that agree best with such
-    labels, and the forest is trained again.
+    simulated: the top-ranked rows are taken to be positive, labels are drawn among them at random,
+    and the forest is trained again. The number of positives varies as in a sample of the
+    population, and by the uncertainty of the prior if it is an estimate.
 
     Parameters
     ----------
@@ -141,15 +150,18 @@ def scar_test(
         Labeled and unlabeled rows: an array, a sparse matrix, or a pandas, polars or Arrow table.
     y : array-like of shape (n_samples,)
         PU labels: two values, the larger one for labeled rows.
-    prior : float
+    prior : float or PriorEstimate
         Class prior, the fraction of positives in the population. The test may also reject because
-        the prior is too large.
+        the prior is too large. With an estimate, the simulations draw the prior from its interval;
+        if only an upper bound is known, the test detects little.
     scenario : {"case-control", "single-training-set"}, default="case-control"
         Sampling scenario of the data. If labeled rows also appear in the unlabeled set, remove
         them from the unlabeled set and use "single-training-set": duplicates reduce the power of
         the test.
-    n_simulations : int, default=99
-        Number of simulations. The smallest possible p-value is ``1 / (n_simulations + 1)``.
+    n_simulations : int, default=199
+        Maximum number of simulations. The smallest possible p-value is ``1 / (n_simulations + 1)``.
+        The test stops early when the p-value is clearly large: after 20 simulations with at least
+        the observed excess.
     n_estimators : int, default=50
         Number of trees of each forest.
     max_samples : int or None, default=3000
@@ -189,11 +201,15 @@ def scar_test(
     rng = check.random_state(random_state)
 
     # The prior of the unlabeled rows does not change when only some of them are used.
-    pi_u = (pi - sample.least_prior) / (1 - sample.least_prior)
+    def unlabeled_prior(pi: float) -> float:
+        known = sample.least_prior
+        return min(max((pi - known) / (1 - known), 0.0), 1.0)
+
+    pi_u = unlabeled_prior(pi)
     most = len(table) if max_samples is None else check.integer("max_samples", max_samples, 1)
     rows = _drawn_rows(sample.labeled, most, rng)
     table, labeled = table[rows], sample.labeled[rows]
-    n_labeled = np.count_nonzero(labeled)
+    n_labeled = int(np.count_nonzero(labeled))
     if min(n_labeled, len(rows) - n_labeled) < MIN_ROWS:
         raise ValueError(
             f"y: {n_labeled} labeled and {len(rows) - n_labeled} unlabeled rows are too few for a "
@@ -209,28 +225,35 @@ def scar_test(
             f"prior={prior:g} leaves no unlabeled positives, so there is nothing to test"
         )
 
-    def trained(labels: NDArray[np.bool_]) -> tuple[_Array, _Array]:
+    def trained(labels: NDArray[np.bool_], n_trees: int, leaf: int) -> tuple[_Array, _Array]:
         forest = label_forest(
             table,
             labels,
             thresholds=_core.Thresholds.optimal,
             scenario="single-training-set",
             bootstrap=True,
-            n_estimators=trees,
-            min_samples_leaf=MIN_SAMPLES_LEAF,
+            n_estimators=n_trees,
+            min_samples_leaf=leaf,
             n_jobs=n_jobs,
             random_state=rng,
         )
         return forest.oob_probabilities(), forest.importances()
 
-    score, importance = trained(labeled)
+    score, importance = trained(labeled, trees, MIN_SAMPLES_LEAF)
     statistic, region = _excess(score, labeled, pi)
-    posterior = _posterior(score, pi)
-    simulated, importances = np.empty(simulations), np.empty((simulations, table.shape[1]))
-    for i in range(simulations):
-        labels = rng.random_sample(len(table)) < frequency * posterior
-        score, importances[i] = trained(labels)
-        simulated[i], _ = _excess(score, labels, pi)
+    ranking, _ = trained(labeled, RANKING_TREES, RANKING_LEAF)
+    results: list[tuple[float, _Array]] = []
+    exceeding = 0
+    while len(results) < simulations and exceeding < ENOUGH_EXCEEDING:
+        labels = _random_labels(ranking, n_labeled, unlabeled_prior(_drawn_prior(prior, rng)), rng)
+        score, of_labels = trained(labels, trees, MIN_SAMPLES_LEAF)
+        excess_of_labels, _ = _excess(score, labels, pi)
+        results.append((excess_of_labels, of_labels))
+        exceeding += excess_of_labels >= statistic
+    # Stopped early, the test is sequential (Besag and Clifford 1991).
+    stopped = exceeding == ENOUGH_EXCEEDING
+    p_value = exceeding / len(results) if stopped else (1 + exceeding) / (1 + len(results))
+    simulated, importances = (np.array(part) for part in zip(*results, strict=True))
 
     spread = importances.std(axis=0)
     excess = np.divide(
@@ -239,7 +262,7 @@ def scar_test(
     strongest = [i for i in np.argsort(-excess)[:5] if excess[i] > 2]
     return ScarTest(
         statistic=statistic,
-        p_value=float((1 + np.count_nonzero(simulated >= statistic)) / (1 + simulations)),
+        p_value=float(p_value),
         allowed_frequency=float(frequency),
         region_frequency=float(labeled[region].mean()),
         region=rows[region],
@@ -247,6 +270,33 @@ def scar_test(
         feature_excess=excess,
         simulated=simulated,
     )
+
+
+def _drawn_prior(prior: float | PriorEstimate, rng: np.random.RandomState) -> float:
+    """Draw a prior from a normal distribution with the interval of an estimate on either side."""
+    estimate = given_estimate(prior)
+    if estimate is None:
+        return float(prior)  # type: ignore[arg-type]
+    errors = rng.standard_normal() / norm.ppf((1 + estimate.confidence) / 2)
+    low, high = estimate.interval
+    width = estimate.value - low if errors < 0 else high - estimate.value
+    return float(estimate.value + errors * width)
+
+
+def _random_labels(
+    ranking: _Array, n_labeled: int, pi_u: float, rng: np.random.RandomState
+) -> NDArray[np.bool_]:
+    """Draw labels completely at random among the rows that are ranked highest.
+
+    Of all populations that agree with the prior, this one has the purest regions, in which as many
+    rows are labeled as the null hypothesis allows. The number of positives among the unlabeled rows
+    varies as in a random sample.
+    """
+    n_positive = n_labeled + rng.binomial(len(ranking) - n_labeled, pi_u)
+    order = np.lexsort((rng.random_sample(len(ranking)), -ranking))
+    labels = np.zeros(len(ranking), dtype=bool)
+    labels[rng.choice(order[:n_positive], n_labeled, replace=False)] = True
+    return labels
 
 
 def _drawn_rows(
@@ -286,21 +336,3 @@ def _excess(score: _Array, labeled: NDArray[np.bool_], pi: float) -> tuple[float
     z = (np.cumsum(labeled[order])[size - 1] - c * size) / np.sqrt(c * (1 - c) * size)
     best = int(z.argmax())
     return float(z[best]), np.sort(order[: size[best]])
-
-
-def _posterior(score: _Array, pi: float) -> _Array:
-    """Posteriors ``min(1, k score)`` with mean `pi`.
-
-    If labels are completely at random, the posterior is the score divided by c. Clipping at 1, with
-    k in place of 1 / c, gives the closest posterior with the right number of positives.
-    """
-
-    def gap(log_k: float) -> float:
-        return float(np.minimum(1, np.exp(log_k) * score).mean() - pi)
-
-    scored = float(np.mean(score > 0))
-    if scored <= pi:  # then rows of score 0 are positive too, with equal probability
-        return np.where(score > 0, 1.0, (pi - scored) / (1 - scored))
-    highest = float(-np.log(score[score > 0].min()))
-    k = float(np.exp(brentq(gap, -50.0, highest)))
-    return np.minimum(1, k * score)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,12 @@ Array = NDArray[np.float64]
 
 SHOWN = 20
 
+METHODS = ("risk", "permutation")
+MANY_VALUES = (
+    "Risk reductions favor features with many distinct values; compare them with "
+    'importances(model, X, y, method="permutation").'
+)
+
 
 @dataclass(frozen=True)
 class FeatureImportances:
@@ -32,11 +38,14 @@ class FeatureImportances:
         Feature names; "x0", "x1" and so on if there are none.
     kind : str
         Description of the importances.
+    note : str
+        Caveat for readers of the importances; may be empty.
     """
 
     values: Array = field(repr=False)
     feature_names: list[str] = field(repr=False)
     kind: str
+    note: str = field(repr=False, default="")
 
     @property
     def mean(self) -> Array:
@@ -52,6 +61,22 @@ class FeatureImportances:
     def order(self) -> NDArray[np.intp]:
         """Indices of the features, the most important first."""
         return np.argsort(-self.mean, kind="stable")
+
+    def top(self, n: int) -> FeatureImportances:
+        """Return the most important features.
+
+        Parameters
+        ----------
+        n : int
+            Number of features.
+
+        Returns
+        -------
+        FeatureImportances
+        """
+        best = self.order[:n]
+        names = [self.feature_names[i] for i in best]
+        return replace(self, values=self.values[:, best], feature_names=names)
 
     def sorted(self, n: int | None = None) -> list[tuple[str, float, float]]:
         """Name, mean and standard deviation of the most important features.
@@ -75,31 +100,53 @@ class FeatureImportances:
         lines += [f"{name:<{width}}  {mean:10.4g}  {std:10.4g}" for name, mean, std in rows]
         if len(self.feature_names) > SHOWN:
             lines.append(f"... and {len(self.feature_names) - SHOWN} more")
+        if self.note:
+            lines.append(self.note)
         return "\n".join(lines)
 
 
 def importances(
-    forest: Any, *, normalized: bool = False, top: int | None = None
+    forest: Any,
+    X: check.MatrixLike = None,
+    y: ArrayLike | None = None,
+    *,
+    method: str = "risk",
+    normalized: bool = False,
+    top: int | None = None,
+    **options: Any,
 ) -> FeatureImportances:
     """Compute feature importances by risk reduction, with their variation over the trees.
+
+    Importances by risk reduction need no data, but they are biased: features with many distinct
+    values have more splits to choose from, and some reduce the risk by chance. Use
+    ``method="permutation"`` with held-out rows to compare features with many values to features
+    with few.
 
     Parameters
     ----------
     forest : estimator
         Fitted puforest forest or tree, calibrated or not, or a pipeline that ends in one. In a
-        pipeline, the features are those that its transformers produce and name.
+        pipeline, the features are those that its transformers produce and name; with
+        ``method="permutation"``, they are the columns of `X`.
+    X, y : array-like, optional
+        Rows and their PU labels, for ``method="permutation"``.
+    method : {"risk", "permutation"}, default="risk"
+        "risk" adds up the risk reductions of the splits; "permutation" calls
+        `permutation_importance`.
     normalized : bool, default=False
         Whether to divide the risk reduction of each split by the mass of its node, so that splits
         deep in a tree count as much as those near its root.
     top : int, optional
         Number of features to return, the most important first. By default all features are
         returned, in the order of the fit. Setting it saves memory with many features and trees.
+    **options
+        Further arguments of `permutation_importance`, such as ``scoring`` or ``random_state``.
 
     Returns
     -------
     FeatureImportances
-        Importances with one draw per tree. Their means are ``feature_importances_`` or
-        ``normalized_feature_importances_``.
+        Importances with one draw per tree, whose means are ``feature_importances_`` or
+        ``normalized_feature_importances_``; or with one draw per permutation.
 
     Examples
     --------
@@ -116,8 +163,18 @@ def importances(
     >>> load_mushrooms().feature_names[int(name[1:])]
     'odor=n'
     """
-    found = require_unwrapped("forest", forest)
     check.boolean("normalized", normalized)
+    if check.one_of("method", method, METHODS) == "permutation":
+        if X is None or y is None:
+            raise ValueError("method='permutation' requires X and y, rows and their PU labels")
+        if normalized:
+            raise ValueError("normalized=True requires method='risk'")
+        result = permutation_importance(forest, X, y, **options)
+        return result if top is None else result.top(check.integer("top", top, 1))
+    if X is not None or y is not None or options:
+        given = [name for name, value in (("X", X), ("y", y)) if value is not None] + [*options]
+        raise ValueError(f"{', '.join(given)}: only used with method='permutation'")
+    found = require_unwrapped("forest", forest)
     grown, trees = found.trees._record, found.trees._forest
     chosen = np.arange(trees.n_features)
     if top is not None:
@@ -126,7 +183,7 @@ def importances(
     values = trees.importances_by_tree(grown.risk, grown.loss, chosen, normalized=normalized)
     names = found.feature_names()
     kind = "normalized risk reduction by tree" if normalized else "risk reduction by tree"
-    return FeatureImportances(values, [names[i] for i in chosen], kind)
+    return FeatureImportances(values, [names[i] for i in chosen], kind, MANY_VALUES)
 
 
 def permutation_importance(

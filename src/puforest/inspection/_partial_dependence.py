@@ -39,6 +39,8 @@ class PartialDependence:
         Mean prediction at each grid point; with two features, of shape (n_first, n_second).
     individual : ndarray or None
         Predictions of each row of the population, along an additional first axis.
+    mean_prediction : float
+        Mean prediction of the rows of the population as they are.
     """
 
     features: list[str]
@@ -46,6 +48,7 @@ class PartialDependence:
     kinds: list[str]
     average: Array | None
     individual: Array | None
+    mean_prediction: float
 
     def __repr__(self) -> str:
         axes = [
@@ -165,6 +168,7 @@ def partial_dependence(
         kinds=[axis.kind for axis in axes],
         average=None if average is None else average.reshape(shape),
         individual=None if individual is None else individual.reshape(len(rows), *shape),
+        mean_prediction=float(fraction @ table.estimator.predict_proba(table.table)[:, 1]),
     )
 
 

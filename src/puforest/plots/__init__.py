@@ -7,6 +7,7 @@ from puforest.plots.curves import (
     plot_score_distributions,
 )
 from puforest.plots.dependence import plot_partial_dependence
+from puforest.plots.drift import plot_drift
 from puforest.plots.inspection import (
     plot_feature_selection,
     plot_importance_map,
@@ -16,6 +17,7 @@ from puforest.plots.prior import plot_prior_evidence
 from puforest.plots.sensitivity import plot_prior_sensitivity
 
 __all__ = [
+    "plot_drift",
     "plot_feature_selection",
     "plot_importance_map",
     "plot_importances",

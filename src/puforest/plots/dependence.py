@@ -21,7 +21,12 @@ PROBABILITY = "Probability of the positive class"
 CATEGORICAL = ("category", "boolean")
 MAX_TICKS = 12
 MANY_LABELS = 5  # more labels than this next to each other overlap unless they are upright
-BAR_HEIGHT = 0.22  # inches, enough for a label
+ROW_HEIGHT = 0.22  # inches, enough for a label
+
+# Smaller effects are not drawn larger than this range of probabilities.
+LEAST_RANGE = 0.05
+N_LEVELS = 10  # of contours, about
+MARGIN = 0.06  # of the range, on either side
 
 
 def plot_partial_dependence(
@@ -29,9 +34,11 @@ def plot_partial_dependence(
 ) -> Axes:
     """Plot the partial dependence on one feature, or on two.
 
-    One feature is drawn as a curve, or as bars if it is categorical or boolean. Two features are
+    One feature is drawn as a curve, or as dots if it is categorical or boolean. Two features are
     drawn as contours, or as a heat map if one of them is categorical or boolean. The prediction for
-    a missing value is a dashed line, or a bar of its own.
+    a missing value is a dashed line, or a dot of its own. The scale covers the predictions that are
+    shown rather than all probabilities from 0 to 1; a dotted line marks the mean prediction of the
+    rows as they are.
 
     Parameters
     ----------
@@ -62,7 +69,7 @@ def plot_partial_dependence(
     if dependence.individual is not None:
         n = len(dependence.individual)
         lines = dependence.individual[np.linspace(0, n - 1, min(max_lines, n)).astype(int)]
-    draw = _plot_bars if dependence.kinds[0] in CATEGORICAL else _plot_curve
+    draw = _plot_dots if dependence.kinds[0] in CATEGORICAL else _plot_curve
     return draw(dependence, lines, ax)
 
 
@@ -77,33 +84,57 @@ def _plot_curve(dependence: PartialDependence, lines: NDArray[np.float64], ax: A
         average = dependence.average[~missing]
         ax.plot(x, average, color=LABELED, linewidth=2.5, marker="o", markersize=3)
         for value in dependence.average[missing]:
-            ax.axhline(value, color=UNLABELED, linestyle="--", label="missing")
-            ax.legend(frameon=False)
+            ax.axhline(value, color=UNLABELED, linestyle="--", label=f"missing: {value:.3g}")
     if dependence.kinds[0] == "datetime":
         ax.tick_params("x", rotation=30)
-    ax.set_ylim(-0.02, 1.02)
+    mean = dependence.mean_prediction
+    ax.axhline(mean, color=QUIET, linestyle=":", label=f"mean prediction: {mean:.3g}")
+    ax.set_ylim(_shown_range(dependence, lines))
+    ax.legend(frameon=False, fontsize="small")
     return ax
 
 
-def _plot_bars(dependence: PartialDependence, lines: NDArray[np.float64], ax: Axes | None) -> Axes:
+def _shown_range(dependence: PartialDependence, lines: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the range of the predictions in a plot, with a margin."""
+    values = np.append(lines, dependence.mean_prediction)
+    if dependence.average is not None:
+        values = np.append(values, dependence.average)
+    low, high = _at_least(values.min(), values.max())
+    margin = MARGIN * (high - low)
+    return low - margin, high + margin
+
+
+def _at_least(low: float, high: float) -> tuple[float, float]:
+    """Extend a range to `LEAST_RANGE`."""
+    more = max(0.0, LEAST_RANGE - (high - low)) / 2
+    return low - more, high + more
+
+
+def _plot_dots(dependence: PartialDependence, lines: NDArray[np.float64], ax: Axes | None) -> Axes:
     name, labels = dependence.features[0], _labels(dependence.grid[0])
     title = f"Partial dependence on {tick_label(name)}"
-    height = max(4, 1 + BAR_HEIGHT * len(labels))
+    height = max(4, 1 + ROW_HEIGHT * len(labels))
     ax = axes(ax, title=title, xlabel=PROBABILITY, ylabel=tick_label(name), height=height)
     places = np.arange(len(labels))
+    for line in lines:
+        ax.plot(line, places, "o", color=QUIET, alpha=0.3, markersize=3)
+    mean = dependence.mean_prediction
+    ax.axvline(mean, color=QUIET, linestyle=":", label=f"mean prediction: {mean:.3g}")
     if dependence.average is not None:
         colors = [UNLABELED if gone else LABELED for gone in is_missing(dependence.grid[0])]
-        ax.barh(places, dependence.average, color=colors)
-    for line in lines:
-        ax.plot(line, places, "o", color="black", alpha=0.3, markersize=3)
+        ax.hlines(places, mean, dependence.average, color=colors, linewidth=2)
+        ax.scatter(dependence.average, places, color=colors, s=36, zorder=3)
     ax.set_yticks(places, labels=labels)
-    ax.invert_yaxis()
-    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(len(places) - 0.5, -0.5)
+    ax.set_xlim(_shown_range(dependence, lines))
+    ax.legend(frameon=False, fontsize="small")
     ax.grid(False, axis="y")
     return ax
 
 
 def _plot_two(dependence: PartialDependence, ax: Axes | None) -> Axes:
+    from matplotlib.ticker import MaxNLocator
+
     if dependence.average is None:
         raise ValueError(
             "dependence has no average, which a plot of two features needs: call "
@@ -112,7 +143,7 @@ def _plot_two(dependence: PartialDependence, ax: Axes | None) -> Axes:
     first, second = map(tick_label, dependence.features)
     title = f"Partial dependence on {first} and {second}"
     xlabel, ylabel = _axis_label(dependence, 0), _axis_label(dependence, 1)
-    height = max(4, 1 + BAR_HEIGHT * _n_categories(dependence, 1))
+    height = max(4, 1 + ROW_HEIGHT * _n_categories(dependence, 1))
     if _n_categories(dependence, 0) > MANY_LABELS:
         height += 1
     ax = axes(ax, title=title, xlabel=xlabel, ylabel=ylabel, height=height)
@@ -122,14 +153,16 @@ def _plot_two(dependence: PartialDependence, ax: Axes | None) -> Axes:
         known = [~is_missing(grid) for grid in dependence.grid]
         x, y = (_positions(grid[kept]) for grid, kept in zip(dependence.grid, known, strict=True))
         average = dependence.average[np.ix_(*known)]
-        drawn = ax.contourf(x, y, average.T, levels=np.linspace(0, 1, 11), cmap="viridis")
+        levels = MaxNLocator(N_LEVELS).tick_values(*_at_least(average.min(), average.max()))
+        drawn = ax.contourf(x, y, average.T, levels=levels, cmap="viridis")
     ax.get_figure().colorbar(drawn, ax=ax, label=PROBABILITY)  # type: ignore[union-attr]
     return ax
 
 
 def _heat_map(dependence: PartialDependence, average: NDArray[np.float64], ax: Axes) -> Any:
     ax.grid(False)
-    drawn = ax.imshow(average.T, vmin=0, vmax=1, cmap="viridis", aspect="auto", origin="lower")
+    low, high = _at_least(average.min(), average.max())
+    drawn = ax.imshow(average.T, vmin=low, vmax=high, cmap="viridis", aspect="auto", origin="lower")
     for axis, kind, grid in zip(
         (ax.xaxis, ax.yaxis), dependence.kinds, dependence.grid, strict=True
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,8 @@ __all__ = [
     "plot_importance_map",
     "plot_importances",
 ]
+
+NOTE_WIDTH = 70  # characters
 
 COLORS = (LABELED, UNLABELED, QUIET, "#5b2a86", "#3c8d40")
 
@@ -55,6 +58,8 @@ def plot_importances(importances: Any, *, top: int = 15, ax: Axes | None = None)
     rows = importances.sorted(check.integer("top", top, 1))
     names, means, spreads = zip(*rows, strict=True)
     xlabel = f"{importances.kind[:1].upper()}{importances.kind[1:]} (mean ± standard deviation)"
+    if importances.note:
+        xlabel += f"\n{textwrap.fill(importances.note, NOTE_WIDTH)}"
     ax = axes(ax, title="Feature importances", xlabel=xlabel, ylabel="")
     ax.barh(
         range(len(rows)),

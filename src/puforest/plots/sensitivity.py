@@ -13,19 +13,20 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_prior_sensitivity"]
 
-# Label, attribute, line style.
+# Label, attribute, color, line style.
 METRICS = (
-    ("precision", "precision", "--"),
-    ("recall", "recall", ":"),
-    ("F1", "f1", "-."),
-    ("error", "error", (0, (6, 1, 1, 1, 1, 1))),
+    ("precision", "precision", "#5b2a86", "-"),
+    ("recall", "recall", "#3c8d40", "--"),
+    ("F1", "f1", "#b0306a", "-."),
+    ("error", "error", "#333333", ":"),
 )
 
 
 def plot_prior_sensitivity(sensitivity: PriorSensitivity, *, ax: Axes | None = None) -> Axes:
     """Plot predictions and metrics as functions of the class prior.
 
-    On the gray diagonal, the fraction of rows predicted positive equals the prior.
+    Curves are labeled at their ends. On the gray diagonal, the fraction of rows predicted positive
+    equals the prior.
 
     Parameters
     ----------
@@ -42,24 +43,25 @@ def plot_prior_sensitivity(sensitivity: PriorSensitivity, *, ax: Axes | None = N
     ax = _canvas.axes(
         ax,
         title="Sensitivity to the class prior",
-        xlabel="Class prior",
+        xlabel=f"Class prior (dashed line: prior of the fit, {s.prior:.3g})",
         ylabel="Fraction of rows, or metric",
     )
     ends = s.priors[[0, -1]]
-    ax.plot(ends, ends, color=_canvas.QUIET, lw=1)
-    ax.axvline(
-        s.prior, color=_canvas.QUIET, lw=1, ls="--", label=f"prior of the fit = {s.prior:.3g}"
+    ax.set_ylim(-0.02, 1.04)
+    ax.axvline(s.prior, color=_canvas.QUIET, lw=1, ls="--")
+    (diagonal,) = ax.plot(ends, ends, color=_canvas.QUIET, lw=1)
+    lines = [(diagonal, "fraction = prior")]
+    fractions = (
+        (s.positive_fraction, _canvas.LABELED, "predicted positive"),
+        (s.flipped_fraction, _canvas.UNLABELED, "prediction changed"),
     )
-    ax.plot(
-        s.priors, s.positive_fraction, color=_canvas.LABELED, lw=2.5, label="predicted positive"
-    )
-    ax.plot(
-        s.priors, s.flipped_fraction, color=_canvas.UNLABELED, lw=2.5, label="prediction changed"
-    )
-    for name, attribute, style in METRICS:
+    for values, color, label in fractions:
+        lines += [(line, label) for line in ax.plot(s.priors, values, color=color, lw=2.5)]
+    for label, attribute, color, style in METRICS:
         values = getattr(s, attribute)
         if values is not None:
-            ax.plot(s.priors, values, color="black", lw=1.2, ls=style, label=name)
-    ax.set_ylim(-0.02, 1.02)
-    ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+            drawn = ax.plot(s.priors, values, color=color, lw=1.4, ls=style)
+            lines += [(line, label) for line in drawn]
+    ax.set_xlim(*ends)
+    _canvas.label_ends(ax, lines)
     return ax
