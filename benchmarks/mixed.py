@@ -3,11 +3,11 @@
 The table has 20 numeric and 10 categorical columns with 2 to 1,000 categories. The forests of
 puforest take it as it is, as a data frame with categories, or with the categories replaced by
 their codes; the other methods separate labeled from unlabeled rows. Each tree of
-`PUForestClassifier` is grown on at most 10,000 labeled and 50,000 unlabeled rows. Histogram gradient
-boosting takes at most 255 categories; those beyond the 254 most frequent are one. MNIST is fitted
-as it is and with 10% of its cells missing. All methods run once per round, one after the other, on
-one thread. Times are those of the processor, which other processes affect less. To resume an
-interrupted benchmark, repeat the command.
+`PUForestClassifier` is grown on at most 10,000 labeled and 50,000 unlabeled rows. Histogram
+gradient boosting takes at most 255 categories; those beyond the 254 most frequent are one. MNIST is
+fitted as it is and with 10% of its cells missing. All methods run once per round, one after the
+other, on one thread. Times are those of the processor, which other processes affect less. To
+resume an interrupted benchmark, repeat the command.
 
     python -m benchmarks.mixed --data folder
 """
