@@ -46,6 +46,7 @@ FIELDS = (
     "auc",
     "precision_at_n",
     "calibration_error",
+    "calibration_floor",
     "train_risk",
     "test_risk",
     "fit_seconds",
@@ -235,6 +236,7 @@ def evaluate(model: Any, method: Method, drawn: Drawn, prior: float | None) -> d
         if method.has_probabilities:
             probability = np.clip(model.predict_proba(X)[:, 1], 0, 1)
             found["calibration_error"] = measures.calibration_error(y, probability)
+            found["calibration_floor"] = measures.calibration_floor(probability)
     return found
 
 

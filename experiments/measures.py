@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
 BINS = 10
+FLOOR_DRAWS = 100
 
 
 def scores(model: Any, X: Any) -> np.ndarray | None:
@@ -47,6 +48,16 @@ def calibration_error(y: np.ndarray, probability: np.ndarray) -> float:
     order = np.argsort(probability, kind="stable")
     bins = np.array_split(order, BINS)
     return float(np.mean([abs(probability[b].mean() - y[b].mean()) for b in bins if len(b)]))
+
+
+def calibration_floor(probability: np.ndarray) -> float:
+    """Mean calibration error if the probabilities are exact, which is due to the number of rows.
+
+    Classes are drawn from the probabilities.
+    """
+    rng = np.random.default_rng(0)
+    drawn = (rng.random(len(probability)) < probability for _ in range(FLOOR_DRAWS))
+    return float(np.mean([calibration_error(y, probability) for y in drawn]))
 
 
 def of_ranking(y: np.ndarray, score: np.ndarray) -> dict[str, float]:

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from experiments.harness import Results
+from experiments.harness import FIELDS, Results
 
 PERCENT = ("accuracy", "f1", "auc", "precision_at_n")
-MEASURES = (*PERCENT, "calibration_error", "fit_seconds", "fit_cpu_seconds")
+MEASURES = (*PERCENT, "calibration_error", "calibration_floor", "fit_seconds", "fit_cpu_seconds")
 CASE = ["dataset", "n_labeled", "scenario", "resampled_prior"]
 
 
 def read(results: Results) -> pd.DataFrame:
     """Read all runs; failed ones count as predicting the more frequent class."""
-    runs = pd.DataFrame(results.lines())
+    runs = pd.DataFrame(results.lines(), columns=FIELDS)
     if runs.empty:
         return runs
     numbers = ["draw", "n_labeled", "prior", *MEASURES]

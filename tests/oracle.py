@@ -498,14 +498,22 @@ def threshold_losses(scores, labeled, labeled_u, prior, rule, at):
     `labeled_u` is the fraction of the population that the labeled rows represent.
     """
 
-    def loss(threshold):
+    def rates(threshold):
         positive = scores > threshold
         r = positive[labeled].mean()
-        q = labeled_u * r + (1 - labeled_u) * positive[~labeled].mean()
-        if rule == "prior":
-            return abs(q - prior)
+        return r, labeled_u * r + (1 - labeled_u) * positive[~labeled].mean()
+
+    def loss(threshold):
+        r, q = rates(threshold)
         if rule == "f1":
             return -2 * prior * r / (prior + q)
-        return rule[1] * prior * (1 - r) + max(0, q - prior * r)
+        return (1 if rule == "prior" else rule[1]) * prior * (1 - r) + max(0, q - prior * r)
 
-    return loss(at), min(loss(threshold) for threshold in (-np.inf, *scores))
+    thresholds = (-np.inf, *scores)
+    if rule == "prior":  # the fractions next to the prior are the only ones allowed
+        fractions = {threshold: rates(threshold)[1] for threshold in (*thresholds, at)}
+        next_larger = min(q for q in fractions.values() if q >= prior - 1e-12)
+        next_smaller = max(q for q in fractions.values() if q <= prior + 1e-12)
+        assert fractions[at] in (next_larger, next_smaller)
+        thresholds = [t for t in thresholds if fractions[t] in (next_larger, next_smaller)]
+    return loss(at), min(loss(threshold) for threshold in thresholds)

@@ -31,6 +31,15 @@ def test_calibration_error():
     assert measures.calibration_error(y, np.clip(p + 0.2, 0, 1)) == pytest.approx(0.18, abs=0.02)
 
 
+def test_calibration_floor():
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    errors = [measures.calibration_error(rng.random(200) < p, p) for _ in range(300)]
+    floor = measures.calibration_floor(p)
+    assert floor == pytest.approx(np.mean(errors), rel=0.1)
+    assert measures.calibration_floor(np.tile(p, 100)) < floor / 5
+
+
 def test_ranks_and_critical_difference():
     table = pd.DataFrame([[90.0, 80, 70], [60, 60, 50]], columns=list("abc"))
     assert ranking.mean_ranks(table).to_dict() == {"a": 1.25, "b": 1.75, "c": 3}

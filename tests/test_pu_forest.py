@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from puforest import PUForestClassifier, Recipe
+from puforest._candidates import Candidate
 from puforest.model_selection import oob_risk
 from puforest.prior import PriorEstimatedWarning
 from puforest.recipes import RECIPES
@@ -334,6 +335,24 @@ def test_trees_are_added_until_predictions_have_settled(monkeypatch):
     )
     assert settled._forest.n_trees == settled.comparison_[0].n_trees == 20
     assert unsettled._forest.n_trees == unsettled.comparison_[0].n_trees == 80
+
+
+@pytest.mark.parametrize(("candidates", "expected"), [([SMALL, NNPU], 10), ([SMALL], 40)])
+def test_candidates_have_fewer_trees_if_these_are_large(candidates, expected, blobs, monkeypatch):
+    X, labeled, _ = blobs
+    for name, value in {"FIRST_TREES": 40, "LEAST_TREES": 10, "COMPARED_ROWS": 1}.items():
+        monkeypatch.setattr(f"puforest.pu_forest.{name}", value)
+    started = []
+
+    def start(candidate, data, n_trees, masses, steps):
+        started.append(n_trees)
+        return original(candidate, data, n_trees, masses, steps)
+
+    original = Candidate.start
+    monkeypatch.setattr(Candidate, "start", start)
+    model = fitted(X, labeled, candidates=candidates, n_estimators="auto")
+    assert set(started) == {expected}
+    assert model._forest.n_trees >= 40  # the model itself does not have fewer
 
 
 def test_fast_fits_do_not_add_trees(monkeypatch):

@@ -48,6 +48,15 @@ def test_rules_are_as_good_as_every_other_threshold(rows, prior, labeled_u, rule
     assert loss <= best + 1e-9
 
 
+@pytest.mark.parametrize(("n_tied", "expected"), [(1, 0.2), (8, 0.5)])
+def test_ties_at_the_prior_are_positive_if_that_causes_fewer_errors(n_tied, expected):
+    # Of the population, 0.2 have the score 2 and 0.3 the score 1: no threshold predicts 0.4.
+    scores = np.repeat([2.0, 1.0, 0.0, 2.0, 1.0], [2, 3, 5, 10 - n_tied, n_tied])
+    labeled = np.repeat([0, 1], 10)
+    at = score_threshold("prior", curve_of(scores, labeled), 0.4)
+    assert (scores[:10] > at).mean() == expected
+
+
 def test_large_curves_are_binned_without_losing_precision():
     rng = np.random.default_rng(0)
     labeled = np.repeat([1, 0], [5000, 50_000])

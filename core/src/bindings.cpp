@@ -17,6 +17,7 @@
 
 #include "puforest/kernels.hpp"
 #include "puforest/predict.hpp"
+#include "puforest/row_hashes.hpp"
 #include "puforest/train.hpp"
 
 namespace nb = nanobind;
@@ -241,6 +242,16 @@ Arrays train_on_codes(const Codes& codes, const TrainingRows& rows, const TrainP
     return train_forest(codes, rows, params, progress);
 }
 
+template <class X>
+Out<std::uint64_t> hash_rows(const X& x) {
+    const std::size_t n_rows = view(x).rows;
+    const auto hashes = [&] {
+        const nb::gil_scoped_release release;
+        return row_hashes(view(x));
+    };
+    return own(hashes(), {n_rows});
+}
+
 // Check the width of X and call fill(X, poll) without the GIL.
 template <class Real, class X, class Fill>
 void predict(const Predictor<Real>& self, const X& x, Fill&& fill) {
@@ -286,7 +297,7 @@ Out<double> predict_held_out(const Predictor<Real>& self, const X& x, const Trai
     return own(std::move(mean), {n_rows});
 }
 
-// Training on matrices of type X.
+// Training on matrices of type X, and their duplicate rows.
 template <class X>
 void bind_training(nb::module_& m) {
     m.def("train", &train_forest<X>, "x"_a.noconvert(), "rows"_a, "params"_a,
@@ -295,6 +306,8 @@ void bind_training(nb::module_& m) {
     m.def("encode", &encode_rows<X>, "x"_a.noconvert(), "rows"_a, "categorical_features"_a,
           "n_threads"_a, "progress"_a = nb::none(),
           "Encode the given rows of x, to train several forests on them.");
+    m.def("row_hashes", &hash_rows<X>, "x"_a.noconvert(),
+          "Hash the rows of x; rows of equal values have the same hash.");
 }
 
 // Predictions for matrices of type X.

@@ -31,7 +31,8 @@ PARAMETERS = {
     "threshold": """float, "prior", "f1" or ("cost", ratio), default={default}
     Threshold on the predicted probability above which rows are classified as positive: a number, or
     a rule applied to out-of-bag predictions. "prior": the fraction of the population that is
-    predicted positive is the class prior. "f1": the largest estimated F1 score. ("cost", ratio):
+    predicted positive is the class prior, or if ties prevent that, the next smaller or larger
+    fraction with fewer estimated errors. "f1": the largest estimated F1 score. ("cost", ratio):
     the smallest estimated cost, if a missed positive costs ``ratio`` times as much as a false
     positive. The parameter can be changed after the fit.""",
     "max_features": """{{"sqrt", "log2"}}, int, float or None, default={default}
@@ -137,12 +138,13 @@ PU_FOREST_PARAMETERS = {
     are passed to ``fit`` with ``scenario="single-training-set"``, it follows from them.""",
     "n_estimators": """int or "auto", default={default}
     Number of trees of the model, which the recipes that are kept share, and of each candidate in
-    the comparison; rounded up to a multiple of 10 per recipe. "auto": 200 for each candidate, and
-    about 200 to 800 for the model. The number is doubled as long as the out-of-bag predictions have
+    the comparison; rounded up to a multiple of 10 per recipe. "auto": 200 for each candidate, fewer
+    (at least 100) if there are more than about a thousand labeled rows, and about 200 to 800 for the
+    model. The number is doubled as long as the out-of-bag predictions have
     not settled: more trees would change more than 2% of the rows that are predicted positive, as
     estimated from the difference between two halves of the trees.""",
     "candidates": """"auto", "fast" or list of Recipe, default={default}
-    Recipes of the candidate forests. "auto": seven recipes chosen in a study of the development
+    Recipes of the candidate forests. "auto": six recipes chosen in a study of the development
     data sets. "fast": only the first of them, and 200 trees with ``n_estimators="auto"``. Otherwise
     a list of `puforest.Recipe`.""",
 }

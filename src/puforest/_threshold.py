@@ -14,6 +14,9 @@ from puforest._score_curve import ScoreCurve
 
 Array = NDArray[np.float64]
 
+# Fractions that differ by less are equal.
+ROUNDING = 1e-9
+
 # A number, "prior", "f1", or "cost" and the cost of a missed positive in false positives.
 Threshold: TypeAlias = float | str | tuple[str, float]
 
@@ -75,12 +78,16 @@ def score_threshold(rule: Threshold, curve: ScoreCurve, prior: float) -> float:
     Minus infinity means that all rows are.
     """
     r, q = (np.append(1.0, fraction) for fraction in curve.above())
+    ratio = rule[1] if isinstance(rule, tuple) else 1.0
+    # Costs of the missed positives, and of the other rows that are predicted positive
+    cost = ratio * prior * (1 - r) + np.maximum(0, q - prior * r)
     if rule == "prior":
-        best = np.argmin(np.abs(q - prior))
+        # Ties can leave out the prior. Of the next larger and the next smaller fraction, the one
+        # with fewer errors is taken.
+        larger, smaller = q[q >= prior - ROUNDING].min(), q[q <= prior + ROUNDING].max()
+        best = np.argmin(np.where((q == larger) | (q == smaller), cost, np.inf))
     elif rule == "f1":
         best = np.argmax(f1(r, q, np.full(len(q), prior)))
     else:
-        assert isinstance(rule, tuple)
-        # Costs of the missed positives, and of the other rows that are predicted positive
-        best = np.argmin(rule[1] * prior * (1 - r) + np.maximum(0, q - prior * r))
+        best = np.argmin(cost)
     return float(np.append(-np.inf, curve.middles())[best])

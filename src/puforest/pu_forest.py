@@ -20,6 +20,7 @@ from puforest._candidates import (
     compare,
     compared_positions,
     exchanged,
+    labeled_per_tree,
 )
 from puforest._comparison import Comparison
 from puforest._duplicate_rows import duplicate_groups
@@ -41,7 +42,7 @@ from puforest.forest import BaseForest
 from puforest.prior import PriorEstimate
 from puforest.prior._estimate import warn_of_estimate
 from puforest.prior.bbe import prior_from_scores
-from puforest.recipes import checked_candidates, is_fast
+from puforest.recipes import Recipe, checked_candidates, is_fast
 from puforest.risk import classification_risk
 from puforest.scenario import SCENARIOS
 from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
@@ -52,8 +53,11 @@ Array = NDArray[np.float64]
 
 # With n_estimators="auto", each candidate has this many trees, and the model starts with as many.
 # They are doubled until at most this fraction of the predicted positives would change with more
-# trees, or the maximum is reached.
+# trees, or the maximum is reached. Trees on many rows take longer, but fewer of them can tell
+# candidates apart, so each candidate has about this many rows in all of its trees.
 FIRST_TREES = 200
+LEAST_TREES = 100
+COMPARED_ROWS = 1_000_000
 MAX_TREES = 800
 MAX_EXCHANGED = 0.02
 
@@ -202,23 +206,25 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             compared=compared_positions(rows, len(recipes), rng),
             n_threads=n_threads,
         )
+        automatic = self.n_estimators == "auto"
+        n_compared = trees_to_compare(rows) if automatic and len(candidates) > 1 else n_trees
         steps = Steps(2 * len(candidates) + 1, verbose, progress)
         first = [c for c in candidates if not c.needs_prior]
         if first or not estimates:  # otherwise the estimation of the prior warns
             warn_if_swapped(rows)
         unit = self._masses(rows, 1.0)
         for candidate in first:
-            candidate.start(data, n_trees, unit, steps)
+            candidate.start(data, n_compared, unit, steps)
         estimate = None
         if masses is None:
             estimate = self._estimate_prior_from(first, data, y, sample_weight)
             masses = self._masses(rows, estimate.value)
         for candidate in candidates:
             if candidate.needs_prior:
-                candidate.start(data, n_trees, masses, steps)
+                candidate.start(data, n_compared, masses, steps)
         comparison = compare(candidates, data, masses)
         kept = [c for c, row in zip(candidates, comparison, strict=True) if row.kept]
-        settles = self.n_estimators == "auto" and not is_fast(self.candidates)
+        settles = automatic and not is_fast(self.candidates)
         most = MAX_TREES if settles else n_trees
         n_each, scores = add_trees(kept, data, masses, unit, n_trees, most)
         forest = Forest.joined([c.part(0, n_each, masses.labeled_p) for c in kept])
@@ -339,6 +345,12 @@ def with_folds(
     labeled = np.arange(len(rows.order)) < rows.n_labeled
     fold = shared_folds(duplicate_groups(table)[rows.order], labeled, n_folds, rng)
     return replace(rows, fold=fold.astype(np.uint8))
+
+
+def trees_to_compare(rows: TrainingRows) -> int:
+    """Return the number of trees of each candidate, by the number of rows that a tree has."""
+    rows_per_tree = (1 + Recipe().unlabeled_per_labeled) * labeled_per_tree(rows.n_labeled)
+    return int(np.clip(COMPARED_ROWS / rows_per_tree, LEAST_TREES, FIRST_TREES))
 
 
 def add_trees(
