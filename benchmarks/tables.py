@@ -180,9 +180,10 @@ def page(records: list[dict[str, Any]]) -> str:
         parts += [
             "## Categories",
             "Percent, on test rows; differences with the standard error over the draws. Ordinal "
-            "codes follow the order of the labels; where that is a natural order, as in car-good, "
-            "they carry information that categories do not. Codes in a random order show its "
-            "effect.",
+            "codes follow the order of the labels, which native categories use only at nodes with "
+            "few labeled rows per category. Codes in a random order show its effect. One-hot "
+            "encoding also draws more features at a node, the square root of the number of "
+            "columns: 14 instead of 7 on UNSW-NB15.",
             categories_table(categories),
         ]
     if missing:

@@ -180,6 +180,7 @@ def between(low, high, u):
 
 
 MOST_SETS = 4
+LABELED_FOR_SETS = {"random": 5, "optimal": 10}  # labeled rows per category
 
 
 def random_sets(present, salt, n):
@@ -383,11 +384,21 @@ class Tree:
         return [between(a, b, 0.5) for a, b in itertools.pairwise(values)]
 
     def sets(self, node, x, present, rng):
-        """Return the candidate sets of categories that go left."""
+        """Return the candidate sets of categories that go left.
+
+        Under nnPU with few labeled rows, they are cuts in the order of the categories.
+        """
         if len(present) == 1:
             return []
+        n = self.n_thresholds * min(MOST_SETS, len(present) - 1)
+        n_labeled = self.labeled[node.rows].sum()
+        if self.risk == "nnpu" and n_labeled < LABELED_FOR_SETS[self.thresholds] * len(present):
+            cuts = range(len(present) - 1)
+            if self.thresholds == "random":
+                own = Rng(rng.next())
+                cuts = [own.below(len(present) - 1) for _ in range(n)]
+            return [frozenset(present[: cut + 1]) for cut in cuts]
         if self.thresholds == "random":
-            n = self.n_thresholds * min(MOST_SETS, len(present) - 1)
             return random_sets(present, rng.next(), n)
         groups = self.groups(node, x, present)
         ratios = [self.ratio(node.rows[np.isin(x, group)]) for group in groups]

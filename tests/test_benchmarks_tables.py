@@ -70,7 +70,7 @@ def test_mixed(tmp_path, monkeypatch):
     options = ["--parts", "table", "--rows", "600", "--trees", "2", "--rounds", "1"]
     mixed.main([*options, "--out", str(tmp_path)])
     records = read_lines(tmp_path / "mixed.jsonl")
-    assert len(records) == 9
+    assert len(records) == 10
     mixed.main([*options, "--out", str(tmp_path)])  # resumes: nothing is left to measure
     assert read_lines(tmp_path / "mixed.jsonl") == records
     assert all(r["seconds"] > 0 and 0 <= r["auc"] <= 1 for r in records)

@@ -42,3 +42,15 @@ def test_labeled_duplicates():
     labeled = np.array([True, True, False, False])
     frame = pd.DataFrame({"a": ["x", "y", "x", "z"]})
     assert labeled_duplicates(frame, labeled) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_groups_of_many_rows(dtype):
+    rng = np.random.default_rng(0)
+    distinct = rng.integers(0, 2, (3000, 40)).astype(dtype)
+    distinct[:, :12] = np.arange(3000)[:, None] >> np.arange(12) & 1
+    group = np.concatenate([np.arange(3000), rng.integers(0, 3000, 2000)])
+    assert_array_equal(duplicate_groups(distinct[group]), group)
+    assert_array_equal(duplicate_groups(np.asfortranarray(distinct[group])), group)
+    mirrored = np.array([[1, 0], [0, 1], [1, 1], [0, 0]], dtype=dtype)
+    assert_array_equal(duplicate_groups(mirrored), range(4))

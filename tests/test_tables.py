@@ -123,13 +123,32 @@ def test_unknown_categories_are_missing_values():
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
-def test_renamed_categories_yield_the_same_forest(cls):
+def test_categories_renamed_in_the_same_order_yield_the_same_forest(cls):
     names = {"a": "apple", "b": "Ba", "c": "c", "d": "dd"}
     names = dict(zip(sorted(names), sorted(names.values()), strict=True))
     renamed = FRAME.assign(color=FRAME["color"].map(names))
     expected = make(cls).fit(FRAME, LABELED)
     fitted = make(cls).fit(renamed, LABELED)
     assert_array_equal(fitted.apply(renamed), expected.apply(FRAME))
+
+
+def listed_at_the_root(cls, risk, copies):
+    """Categories that go to one child, where all rows with "a" and "c" are labeled."""
+    X = np.array(list("acbdbacdbd") * copies, dtype=object)[:, None]
+    y = [1, 1, 0, 0, 0] * (2 * copies)
+    model = make(cls, prior=None if risk == "pn" else 0.4, risk=risk, max_depth=1).fit(X, y)
+    names = model._record.schema.columns[0].categories
+    return "".join(names[c] for c in model._forest.node_categories(0))
+
+
+@pytest.mark.parametrize("cls", [PUDecisionTreeClassifier, PUExtraTreeClassifier])
+def test_few_labeled_rows_are_split_in_the_order_of_the_labels(cls):
+    assert listed_at_the_root(cls, "nnpu", copies=2) in ("a", "ab", "abc", "bcd", "cd", "d")
+
+
+@pytest.mark.parametrize(("risk", "copies"), [("pn", 2), ("upu", 2), ("nnpu", 20)])
+def test_other_sets_are_found_with_more_labeled_rows_or_other_risks(risk, copies):
+    assert listed_at_the_root(PUDecisionTreeClassifier, risk, copies) in ("ac", "bd")
 
 
 def test_categories_are_matched_by_label_and_not_by_code():

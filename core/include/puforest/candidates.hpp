@@ -35,6 +35,13 @@ inline std::uint64_t category_word(std::uint64_t salt, std::uint64_t category) {
 // extra trees are 2.7 points less accurate than with indicators on KEEL's splice.
 inline constexpr std::size_t kMostSets = 4;
 
+// Labeled rows per category below which nnPU divides categories only between neighbors in the order
+// of their labels: the best of all divisions is then mostly noise, while labels are often ordered.
+// On KEEL's car-good, with 24 labeled rows, this raises F1 from 0.56 to 0.65 (extra trees) and from
+// 0.52 to 0.64 (random forests). Optimal splits try more divisions, so they need more rows.
+inline constexpr std::uint32_t kLabeledForRandomSets = 5;
+inline constexpr std::uint32_t kLabeledForOptimalSets = 10;
+
 // Draws the features of a node without replacement, from the random stream of its key.
 class FeatureDraw {
 public:

@@ -2,7 +2,7 @@
 //
 // F features are drawn among those that are not constant at the node. Their thresholds are random
 // or all midpoints. Categories are divided at random or, as if they were numbers, in the order of
-// their posteriors. Missing values go to either side, or to a child of their own; see choose.hpp.
+// their posteriors; under nnPU with few labeled rows, in the order of their labels. Missing values go to either side, or to a child of their own; see choose.hpp.
 // The candidate with the largest risk reduction wins; ties go to the first.
 #pragma once
 
@@ -173,7 +173,9 @@ private:
         }
         choice_.start_feature(feature, missing);
         if (bins.size() > 1) {
-            if (params_.thresholds == Thresholds::Random) {
+            if (has_few_labeled_rows(bins)) {
+                consider_label_order(feature, bins);
+            } else if (params_.thresholds == Thresholds::Random) {
                 consider_random_sets(feature, column, bins);
             } else {
                 consider_ordered_sets(feature, bins);
@@ -183,6 +185,42 @@ private:
             set_categories(split, feature, bins, [](std::size_t) { return true; });
         });
         return true;
+    }
+
+    bool has_few_labeled_rows(Bins bins) const {
+        const std::size_t per_category = params_.thresholds == Thresholds::Random
+                                             ? kLabeledForRandomSets
+                                             : kLabeledForOptimalSets;
+        return params_.risk == puforest::Risk::nnPU &&
+               total_.counts().labeled < per_category * bins.size();
+    }
+
+    std::size_t most_sets(Bins bins) const {
+        return params_.n_thresholds * std::min(kMostSets, bins.size() - 1);
+    }
+
+    // Random or all cuts between neighboring categories.
+    void consider_label_order(FeatureId feature, Bins bins) {
+        const std::size_t n_cuts = bins.size() - 1;
+        prefix_.clear();
+        Stats left{};
+        for (const auto& [code, rows] : bins.first(n_cuts)) prefix_.push_back(left += rows);
+        if (params_.thresholds == Thresholds::Optimal) {
+            choice_.consider_all(prefix_, [&](Split& split, std::size_t cut) {
+                set_categories(split, feature, bins, [&](std::size_t i) { return i <= cut; });
+            });
+            return;
+        }
+        Rng rng(draw_.word());
+        cuts_.clear();
+        left_.clear();
+        for (std::size_t k = most_sets(bins); k > 0; --k) {
+            cuts_.push_back(rng.below(n_cuts));
+            left_.push_back(prefix_[cuts_.back()]);
+        }
+        choice_.consider_all(left_, [&](Split& split, std::size_t k) {
+            set_categories(split, feature, bins, [&](std::size_t i) { return i <= cuts_[k]; });
+        });
     }
 
     // Every category goes left with probability one half. Sets that leave a side empty are skipped.
@@ -196,7 +234,7 @@ private:
             any |= words_.back();
             all &= words_.back();
         }
-        const std::size_t most = params_.n_thresholds * std::min(kMostSets, bins.size() - 1);
+        const std::size_t most = most_sets(bins);
         sets_.clear();
         left_.clear();
         for (std::uint64_t sets = any & ~all; sets != 0 && sets_.size() < most; sets &= sets - 1) {
@@ -283,6 +321,8 @@ private:
     // Of the categories of a feature.
     std::vector<std::uint64_t> words_;  // bits of the random sets
     std::vector<int> sets_;
+    std::vector<std::size_t> cuts_;  // in the order of the labels
+    std::vector<Stats> prefix_;
     std::vector<Group> order_;
     std::vector<std::size_t> rank_;
     std::vector<Stats> left_;
