@@ -126,7 +126,9 @@ def page(records: Records) -> str:
         f"{', '.join(f'{p:g}' for p in sorted({r['prior'] for r in records}))}: up to 1000 labeled "
         "rows, or half of the positives, and up to 5000 others. Intervals and upper limits of 95%. "
         "Errors are averaged over data sets. The interval of an upper bound extends from the "
-        "smallest possible prior to the upper limit.",
+        "smallest possible prior to the upper limit. The constants of the rule that tells "
+        "estimates from bounds were chosen on other draws of the same data sets, so expect "
+        "somewhat more misses on other data.",
         markdown(HEADER, [row(m, of[m]) for m in methods]),
     ]
     if before:
