@@ -2,8 +2,9 @@
 //
 // F features are drawn among those that are not constant at the node. Their thresholds are random
 // or all midpoints. Categories are divided at random or, as if they were numbers, in the order of
-// their posteriors; under nnPU with few labeled rows, in the order of their labels. Missing values go to either side, or to a child of their own; see choose.hpp.
-// The candidate with the largest risk reduction wins; ties go to the first.
+// their posteriors; under nnPU with few labeled rows, in the order of their labels. Missing values
+// go to either side, or to a child of their own; see choose.hpp. The candidate with the largest
+// risk reduction wins; ties go to the first.
 #pragma once
 
 #include <algorithm>
