@@ -30,7 +30,7 @@ def test_fit_prints_a_summary(cli, cli_folder, tmp_path):
     assert re.search(r"scenario +single-training-set", said.err)
     assert re.search(r"prior +at most 0\.\d+ \(95% limit by bbe\); the model uses 0\.\d+", said.err)
     assert re.search(r"threshold +0\.\d+, so that the fraction predicted positive is the", said.err)
-    assert re.search(r"predictions +\d+\.\d% of the unlabeled rows are predicted", said.err)
+    assert re.search(r"predictions +[0-9.]+% of the unlabeled rows are predicted", said.err)
     assert "(out of bag)" in said.out
     assert re.search(r"Precision +range +0\.\d+ to", said.out)
     assert re.search(r"Recall +0\.\d+ +0\.\d+ to", said.out)

@@ -126,7 +126,7 @@ def test_demo(cli, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     assert abs(answer["prior"] - 0.518) < 0.05
     assert abs(answer["metrics"]["pu_recall"]["value"] - answer["truth"]["pu_recall"]) < 0.03
-    assert next(iter(answer["importances"])) == "odor=n"
+    assert next(iter(answer["importances"])).startswith("odor=")
     said = cli("demo", tmp_path)
     assert said.code == 1
     assert "--force" in said.err

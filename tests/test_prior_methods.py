@@ -159,7 +159,7 @@ def test_elkan_noto_where_classes_overlap():
     found = ElkanNoto(random_state=0).fit(X, y).estimate_
     assert found.is_bound
     assert found.value == found.upper
-    assert "more than the scores support" in found.reason
+    assert "larger prior than the scores support" in found.reason
 
 
 @pytest.mark.parametrize("variant", ["e1", "e2", "e3"])

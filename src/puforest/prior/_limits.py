@@ -206,7 +206,7 @@ def identified(
         kind, low = UPPER_BOUND, 0.0
         reason = "The scores do not rule out any larger prior."
         if found > bound:
-            reason = f"The method yields more than the scores support, at most {bound:.3f}."
+            reason = "The method yields a larger prior than the scores support."
     elif separation < MIN_SEPARATION:
         kind, low = UPPER_BOUND, 0.0
         reason = (
@@ -216,8 +216,8 @@ def identified(
     else:
         kind = ESTIMATE
         counts = counted(*groups, ESTIMATE_LEVEL)
-        error = float(counts.lower((1 - confidence) / 2)[0] / counts.ratio[0])
-        low = posterior * min(low, error * least)
+        sampling, ratio = float(counts.lower((1 - confidence) / 2)[0]), float(counts.ratio[0])
+        low = posterior * min(low, sampling * least / ratio) if ratio > 0 else 0.0
         reason = (
             "A region appears to be purely positive: the ratio of unlabeled to labeled rows is at "
             f"its minimum for {share} of the labeled rows."

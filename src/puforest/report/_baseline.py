@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from puforest import _core
 from puforest._cross_fitting import Indices, cross_fitted_scores
+from puforest._duplicate_rows import duplicate_groups
 from puforest._label_forest import label_forest
 from puforest._sample import PUSample, pu_sample
 from puforest.metrics import ClassificationReport, Interval
@@ -61,6 +62,12 @@ def baseline_part(
         "n_rows": len(kept),
         "n_folds": N_FOLDS,
     }
+
+
+def can_have_baseline(rows: LabeledRows) -> bool:
+    """Return True if each fold can have a labeled and an unlabeled row of its own."""
+    group, labeled = duplicate_groups(rows.X), rows.sample.labeled
+    return all(len(np.unique(group[kind])) >= N_FOLDS for kind in (labeled, ~labeled))
 
 
 def _metrics(report: ClassificationReport) -> list[dict[str, Any]]:

@@ -125,8 +125,8 @@ def _of_precision(
     if quality.notes and mismatch is None:
         yield (
             NOTE,
-            "Some estimates were clipped to their possible range or are undefined: see the section "
-            "on quality.",
+            "Some estimates were clipped to their possible range or cannot be computed: see the "
+            "section on quality.",
         )
 
 

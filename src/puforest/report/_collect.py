@@ -20,7 +20,7 @@ from puforest.metrics._prior import MetricPrior
 from puforest.prior import PriorEstimate, estimate_prior
 from puforest.report import _model_part as of_model
 from puforest.report import _quality as of_quality
-from puforest.report._baseline import baseline_part
+from puforest.report._baseline import baseline_part, can_have_baseline
 from puforest.report._caveats import caveats
 from puforest.report._checked import check_estimates, checked_part
 from puforest.report._columns import column_part, missing_features
@@ -131,7 +131,7 @@ def collect(
         data["histogram"] = of_quality.score_histogram(*scored, prior.value)
         data["reliability"] = of_quality.reliability(*scored, assumed)
         data["gains"] = of_quality.gains(*scored, assumed)
-        if _smaller_group(rows) >= MIN_ROWS:
+        if _smaller_group(rows) >= MIN_ROWS and can_have_baseline(rows):
             data["baseline"] = baseline_part(rows, quality, assumed, n_jobs, rng)
         if not subject.calibrated:  # a calibration map is for one prior
             with _warnings_as_notes() as notes:

@@ -217,7 +217,7 @@ function showQuality({ quality, quality_notes: notes, rows, model, threshold, ba
     el("thead", {}, el("tr", {}, ...head.map((text, i) => el("th", { scope: "col", class: classes[i], text })))),
     el("tbody", {}, ...quality.map(line)))));
   body.append(el("p", { class: "small", text: `↑ higher is better, ↓ lower is better. Rows with a score above the threshold of the model are predicted positive, as in predict: ${thresholdText(threshold)}. Intervals reflect the sampling of the evaluated rows${rows.scored_by === "folds" ? ", not the variation between fitted models" : ""}; if the prior was estimated, they cover its interval too.` }));
-  if (notes.length) body.append(el("details", { class: "more" }, el("summary", { text: "Clipped and undefined estimates" }), ...notesOf(notes)));
+  if (notes.length) body.append(el("details", { class: "more" }, el("summary", { text: "Notes on these estimates" }), ...notesOf(notes)));
   if (baseline) body.append(...baselineTable(baseline, rows));
 }
 
