@@ -6,12 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from report_data import QUICK, data_of
 from table_files import FAST
 
 from puforest import PUExtraTreesClassifier
 from puforest.datasets import load_mushrooms, make_pu
 from puforest.report import write_report
+
+# The same examples in every run, so that a failure belongs to the change that it comes with.
+# "pytest --hypothesis-profile=random" looks for new ones.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("random", deadline=None)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(scope="session")

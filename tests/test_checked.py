@@ -61,7 +61,7 @@ def totals(w_p, w_u, labeled, confirmed):
 
 @pytest.mark.parametrize("thresholds", ["random", "optimal"])
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 def test_trees_are_those_of_the_oracle(thresholds, seed):
     rng = np.random.default_rng(seed)
     params = setting(rng) | {"risk": str(rng.choice(["nnpu", "upu"])), "prior": 0.5}

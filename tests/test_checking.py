@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 from scipy.stats import norm
@@ -80,7 +80,7 @@ def test_parameters_of_designs(bad):
         CheckDesign("random", 5, {"rate": bad})
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(st.floats(0, 1), min_size=1, max_size=40),
     st.data(),
@@ -254,7 +254,7 @@ def test_labeled_rows_of_a_single_training_set_are_known_positives():
     assert found.auc.value == pytest.approx(roc_auc_score(y, score), abs=1e-3)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(
@@ -269,6 +269,12 @@ def test_labeled_rows_of_a_single_training_set_are_known_positives():
     st.sampled_from([0.0, 0.3, 0.9, 1.0]),
     st.booleans(),
     st.sampled_from(["case-control", "single-training-set"]),
+)
+@example(
+    [(0, 1.0, 0.0, False)] * 4 + [(0, 1.0, 0.0, True), (1, 1.0, 0.0, False)],
+    0.0,
+    False,
+    "case-control",
 )
 def test_intervals_of_any_verdicts_are_possible(rows, threshold, scar, scenario):
     checked, e, score, labeled = (np.array(column) for column in zip(*rows, strict=True))

@@ -129,9 +129,7 @@ def saved_sheets(draw):
     }, answered
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=saved_sheets())
 def test_round_trips(case, table, sheet, tmp_path):
     how, answered = case
@@ -367,9 +365,7 @@ def test_places_that_hold_no_sheet(table, tmp_path):
     assert "is a directory" in refused(tmp_path, table)
 
 
-@settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_hostile_sheets_are_errors(data, sheet, table, tmp_path):
     """Bytes replaced, removed or inserted: verdicts, or an error in one line."""

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import puforest
@@ -86,7 +86,6 @@ def test_models_without_out_of_bag_predictions(cli, cli_folder, tmp_path):
     assert pa.csv.read_csv(tmp_path / "top.csv").column_names == ["rank", "row", "score"]
 
 
-@settings(deadline=None)
 @given(scores=st.lists(st.lists(st.integers(0, 3), max_size=20), max_size=8), n=st.integers(1, 12))
 def test_ties_are_broken_by_row_order(scores, n):
     best = TopRows(n)

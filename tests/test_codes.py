@@ -35,7 +35,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25)
 def test_the_same_trees_as_from_the_table(form, seed):
     X, labeled, weight, propensity, params = draw_case(seed, exact=False)
     rng = np.random.default_rng(seed)

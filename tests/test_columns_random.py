@@ -47,7 +47,7 @@ def as_objects(table):
     return array
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(columns())
 def test_all_libraries_agree(table):
     expected, encoded = FeatureSchema.of_table(as_objects(table))

@@ -296,7 +296,7 @@ def edited(content, edits):
 
 @pytest.mark.parametrize("path", SETS)
 @given(data=st.data())
-@settings(derandomize=True, deadline=None, max_examples=100, database=None)
+@settings(max_examples=100)
 def test_random_damage(folder, path, data):
     if path[path.rindex("/") :].endswith((".gz", ".bz2")) and data.draw(st.booleans()):
         content = pack(path, data.draw(mutations(unpack(path))))

@@ -60,7 +60,7 @@ def test_equal_at_and_near_thresholds(kind, voting, dtype):
     assert_same_predictions(model, X)
 
 
-@settings(derandomize=True, deadline=None, max_examples=15, database=None)
+@settings(max_examples=15)
 @given(
     kind=st.sampled_from(sorted(KINDS)),
     voting=st.sampled_from(VOTINGS),

@@ -57,7 +57,7 @@ def assert_same_in_onnx(model, X):
     assert_array_equal(label[clear], model.predict(X)[clear])
 
 
-@settings(derandomize=True, deadline=None, max_examples=10, database=None)
+@settings(max_examples=10)
 @given(
     dtype=st.sampled_from(["float32", "float64"]),
     threshold=st.sampled_from(["prior", "f1", ("cost", 5), 0.2]),

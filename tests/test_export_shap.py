@@ -37,7 +37,7 @@ def test_adds_up_at_and_near_thresholds(kind, voting, dtype):
     assert abs(values).max() > 0.01
 
 
-@settings(derandomize=True, deadline=None, max_examples=15, database=None)
+@settings(max_examples=15)
 @given(
     kind=st.sampled_from(sorted(KINDS)),
     voting=st.sampled_from(["hard", "soft"]),

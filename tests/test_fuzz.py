@@ -27,7 +27,7 @@ ESTIMATORS = [PUDecisionTreeClassifier, PUExtraTreeClassifier, *FORESTS]
 
 
 def fuzz(max_examples):
-    return settings(derandomize=True, deadline=None, max_examples=max_examples, database=None)
+    return settings(max_examples=max_examples)
 
 
 # Anything that is allowed

@@ -145,7 +145,7 @@ RECIPE = st.builds(
 )
 
 
-@settings(derandomize=True, deadline=None, max_examples=50, database=None)
+@settings(max_examples=50)
 @given(
     candidates=st.sampled_from(["auto", "fast"])
     | RECIPE

@@ -107,7 +107,7 @@ def census(y, output, scenario):
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_census_gives_supervised_values(scenario, data):
     y = np.array([*data.draw(st.lists(st.integers(0, 1), min_size=62, max_size=62)), 0, 1])

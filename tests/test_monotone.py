@@ -84,7 +84,7 @@ def assert_monotone(model, X, feature, sign):
         assert (sign * np.diff(scores, axis=1) >= 0).all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10**6),
     cls=st.sampled_from([*TREES, *FORESTS]),

@@ -121,7 +121,7 @@ def assert_same_tree(forest, tree):
 
 @pytest.mark.parametrize("thresholds", ["random", "optimal"])
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 def test_same_candidates_give_the_same_tree(thresholds, seed):
     X, labeled, weight, propensity, params = draw_case(seed, exact=True)
     kind = {"n_thresholds": 1 + seed % 3} if thresholds == "random" else {}
@@ -173,7 +173,7 @@ def inputs(X, labeled, weight, propensity, params, *, categorical, monotone, see
 
 @pytest.mark.parametrize("thresholds", ["random", "optimal"])
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 def test_missing_values_categories_and_constraints(thresholds, seed):
     X, labeled, weight, propensity, params = draw_case(seed, exact=True)
     rng = np.random.default_rng(seed)
@@ -196,7 +196,7 @@ def test_missing_values_categories_and_constraints(thresholds, seed):
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 def test_every_node_has_the_minimum_risk(seed):
     """With weights whose ties depend on rounding, optimal splits have the oracle's risk."""
     X, labeled, weight, propensity, params = draw_case(seed, exact=False)

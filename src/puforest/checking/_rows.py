@@ -61,9 +61,9 @@ class CheckedRows:
     @property
     def prior_bounds(self) -> tuple[float, float]:
         """Smallest and largest fraction of positives in the population that are possible."""
-        negative = self.n_checked - self.n_positive
+        n, negative = self.n_population, self.n_checked - self.n_positive
         known = len(self.known_score) + self.n_positive
-        return known / self.n_population, 1 - negative / self.n_population
+        return known / n, (n - negative) / n
 
 
 def checked_rows(
