@@ -227,14 +227,41 @@ def test_without_verdicts_nothing_changes(kind, blobs):
     model = kind(prior=0.4, random_state=0)
     plain = model.fit(X, labeled)._forest
     none = np.full(len(X), np.nan)
-    positives = np.where(labeled, 1.0, np.nan)
-    for checked in (none, positives):
-        again = kind(prior=0.4, random_state=0).fit(
-            X, labeled, checked=checked, check_probability=0.3
+    again = kind(prior=0.4, random_state=0).fit(X, labeled, checked=none, check_probability=0.3)
+    assert again._record.n_confirmed == again._record.n_refuted == 0
+    for name, array in plain._arrays().items():
+        assert_array_equal(getattr(again._forest, name), array)
+
+
+@pytest.mark.parametrize("kind", [PUExtraTreeClassifier, PUForestClassifier])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_prior_is_estimated_from_verdicts_if_all_rows_could_be_checked(kind, scenario, blobs):
+    X, labeled, y = blobs
+    u = np.flatnonzero(labeled == 0)
+    checked = np.full(len(X), np.nan)
+    checked[u[:60]] = y[u[:60]]  # rows are in random order
+    e = 60 / len(u)
+    for probability in (None, e, np.full(len(X), e)):
+        with pytest.warns(PriorEstimatedWarning, match=r"checks"):
+            model = kind(scenario=scenario, random_state=0).fit(
+                X, labeled, checked=checked, check_probability=probability
+            )
+        known = labeled.sum() if scenario == "single-training-set" else 0
+        truth = (known + y[u].sum()) / (known + len(u))
+        low, high = model.prior_interval_
+        assert low < truth < high
+        assert model.prior_estimate_.method == "checks"
+    top = np.where(np.isnan(checked), 0, 1)
+    with pytest.warns(PriorEstimatedWarning, match="bbe"):
+        kind(scenario=scenario, random_state=0).fit(
+            X, labeled, checked=checked, check_probability=top
         )
-        assert again._record.n_confirmed == again._record.n_refuted == 0
-        for name, array in plain._arrays().items():
-            assert_array_equal(getattr(again._forest, name), array)
+    weight = np.where(np.arange(len(X)) % 2, 1.0, 2.0)
+    with (
+        pytest.warns(UserWarning, match="differ in sample_weight"),
+        pytest.warns(PriorEstimatedWarning, match="bbe"),
+    ):
+        kind(scenario=scenario, random_state=0).fit(X, labeled, weight, checked=checked)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -260,7 +287,7 @@ def test_if_all_rows_are_checked_masses_are_supervised(thresholds, blobs):
     common = {"random_state": 0, "max_depth": 5}
     supervised = TREES[thresholds](risk="pn", **common).fit(X, truth)
     checked = TREES[thresholds](0.31, scenario="single-training-set", **common).fit(
-        X, labeled, checked=truth
+        X, labeled, checked=np.where(labeled, np.nan, truth)
     )
     assert_array_equal(checked._forest.feature, supervised._forest.feature)
     assert_array_equal(checked._forest.threshold, supervised._forest.threshold)
@@ -272,7 +299,9 @@ def test_if_all_rows_are_checked_masses_are_supervised(thresholds, blobs):
 def test_labeled_rows_may_have_no_weight(kind, blobs):
     """In case-control data, labeled rows that would have been checked for sure do not count."""
     X, labeled, truth = blobs
-    model = kind(prior=0.31, random_state=0).fit(X, labeled, checked=truth)
+    model = kind(prior=0.31, random_state=0).fit(
+        X, labeled, checked=np.where(labeled, np.nan, truth)
+    )
     fraction = truth[labeled == 0].mean()
     roots = model._forest.offset[:-1]
     assert_allclose(model._forest.w_p[roots], fraction)
@@ -357,7 +386,7 @@ def test_refused(kind, blobs):
         with pytest.raises(ValueError, match=message):
             model.fit(X, labeled, **kwargs)
 
-    refuses(f"row {row} was found negative, but y marks .* labeled", checked=wrong)
+    refuses(f"row {row} was found negative, but labeled as positive in y", checked=wrong)
     refuses("check_probability is .*pass the verdicts too", check_probability=0.1)
     refuses("checked must have the shape", checked=checked[1:])
     wrong = checked.copy()

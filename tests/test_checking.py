@@ -433,13 +433,17 @@ def test_estimates_as_text():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"checked": [0, np.nan, 1, 0]}, "row 3 was found negative, but y marks"),
-        ({"checked": [2, np.nan, 1, 1]}, "got 2.0 in row 0"),
-        ({"checked": ["yes", None, 1, 1]}, "got 'yes' in row 0"),
-        ({"checked": [np.nan, np.nan, np.nan, 1]}, "no verdict on an unlabeled row"),
-        ({"probability": [0, 0.5, 0.5, 0.5]}, "probability is 0 for row 0, which was checked"),
-        ({"probability": [1.5, 0.5, 0.5, 0.5]}, "probability must be from 0 to 1, got 1.5 in row"),
-        ({"probability": [0.5, 0.5]}, "probability must have the shape"),
+        ({"checked": [0, np.nan, 1, 0]}, "row 3 was found negative, but labeled"),
+        ({"checked": [0, np.nan, 1, 1]}, "row 3 was found positive, and labeled in y"),
+        ({"checked": [2, np.nan, 1, np.nan]}, "got 2.0 in row 0"),
+        ({"checked": ["yes", None, 1, None]}, "got 'yes' in row 0"),
+        ({"checked": [np.nan, np.nan, np.nan, np.nan]}, "no verdict on an unlabeled row"),
+        (
+            {"check_probability": [0, 0.5, 0.5, 0.5]},
+            "is 0 for row 0, which was checked",
+        ),
+        ({"check_probability": [1.5, 0.5, 0.5, 0.5]}, "must be from 0 to 1, got 1.5 in row"),
+        ({"check_probability": [0.5, 0.5]}, "probability must have the shape"),
         ({"score": [0.5, 0.5, 0.5, 3]}, "score must be from 0 to 1, got 3 in row 3"),
         ({"y": [0, 1]}, "y has 2 labels, but there are 4 rows"),
         ({"threshold": 0.5, "score": None}, "threshold=0.5 requires score"),
@@ -451,7 +455,7 @@ def test_estimates_as_text():
 def test_errors_of_the_estimates(changes, message):
     options = {
         "checked": [0, np.nan, 1, np.nan],
-        "probability": [0.5] * 4,
+        "check_probability": [0.5] * 4,
         "y": [0, 0, 0, 1],
         "score": [0.1, 0.2, 0.8, 0.9],
     }

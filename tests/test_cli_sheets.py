@@ -66,6 +66,7 @@ def sheet(table):
 
 
 def verdicts_of(path, table, labeled=None):
+    labeled = np.zeros(12, int) if labeled is None else labeled
     return match_verdicts([path], opened(table), labeled)
 
 
@@ -186,7 +187,7 @@ def test_parts_of_a_round_are_one_round(sheet, table, tmp_path):
     parts = [
         save_sheet(Sheet(full.header, full.rows[i : i + 3]), tmp_path / f"{i}.csv") for i in (0, 3)
     ]
-    found = match_verdicts(parts, opened(table))
+    found = match_verdicts(parts, opened(table), np.zeros(12, int))
     np.testing.assert_array_equal(found.checked, expected())
     assert [chosen.n_answered for chosen in found.rounds] == [6]
 
@@ -198,7 +199,7 @@ def test_rounds_combine_their_probabilities(sheet, table, tmp_path):
         for row in sheet.rows
     ]
     second = save_sheet(Sheet(sheet.header, rows).answered(answer), tmp_path / "2.csv")
-    found = match_verdicts([first, second], opened(table))
+    found = match_verdicts([first, second], opened(table), np.zeros(12, int))
     np.testing.assert_allclose(found.probability({}), 1 - 0.5 * 0.75)
     # In one file as well.
     both = Sheet(sheet.header, [*sheet.rows, *rows]).answered(answer)
@@ -246,8 +247,10 @@ def test_verdicts_that_contradict_labels(sheet, table, tmp_path):
     assert "row 5: the verdict is negative, but the row is labeled positive" in said
     labeled[4] = 0
     found = verdicts_of(path, table, labeled)
-    assert "row 2" in found.remarks[0]
-    assert np.isnan(found.checked[1])  # the label tells as much
+    assert "labeled after they were chosen count as checked: row 2" in found.remarks[0]
+    assert found.checked[1] == 1
+    assert found.labeled[1] == 0
+    assert labeled[1] == 1  # the caller's array stays as it is
 
 
 def test_contradicting_verdicts(sheet, table, tmp_path):
@@ -256,7 +259,7 @@ def test_contradicting_verdicts(sheet, table, tmp_path):
     with pytest.raises(
         ValueError, match=r"2\.csv, line 3, row 2: the verdict is negative, but pos"
     ):
-        match_verdicts([one, two], opened(table))
+        match_verdicts([one, two], opened(table), np.zeros(12, int))
 
 
 def changed(table, path, change):

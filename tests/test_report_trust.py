@@ -225,7 +225,7 @@ def test_what_checks_of_the_top_cannot_say(verdicts, written):
 
 def test_wrong_verdicts_are_refused(fitted, written):
     model, _, X, y = fitted
-    with pytest.raises(ValueError, match="marks them as labeled positives"):
+    with pytest.raises(ValueError, match="but labeled as positive in y"):
         written(model, X, y, checked=np.zeros(len(y)))
     with pytest.raises(ValueError, match="checked is only used with y"):
         written(model, X, checked=np.zeros(len(y)))

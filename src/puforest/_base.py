@@ -105,8 +105,10 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
             follows from the propensities; a given ``prior`` rescales the masses they imply.
         checked : array-like of shape (n_samples,), optional
             Verdicts on unlabeled rows that were looked at: 1 or True for rows found positive, 0 or
-            False for rows found negative, NaN or None for all others. Verdicts on labeled rows may
-            be positive, and are ignored. Not available with ``risk="pn"``.
+            False for rows found negative, NaN or None for all others. Rows that were labeled
+            because they were checked must be unlabeled in `y`. Without a ``prior``, the prior is
+            estimated from the verdicts, unless some rows could not be checked. Not available with
+            ``risk="pn"``.
         check_probability : float or array-like of shape (n_samples,), optional
             Probability with which a row with these features was selected for checking, above 0 for
             checked rows. Labeled rows need it too: the probability that they would have had as
@@ -144,7 +146,7 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         estimate = given_estimate(self.prior)
         if prior is None and propensity is None and self.risk != "pn":
             if earlier is None:
-                estimate = self._estimate_prior(table, y, sample_weight)
+                estimate = self._estimate_prior(table, y, sample_weight, checked, check_probability)
                 prior = estimate.value
             else:
                 estimate, prior = earlier.prior_estimate, earlier.prior
@@ -214,13 +216,20 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         return earlier.schema, table, check.training_labels(y, len(table), name)
 
     def _estimate_prior(
-        self, X: EncodedTable, y: NDArray[Any], sample_weight: ArrayLike | None
+        self,
+        X: EncodedTable,
+        y: NDArray[Any],
+        sample_weight: ArrayLike | None,
+        checked: ArrayLike | None,
+        check_probability: ArrayLike | None,
     ) -> PriorEstimate:
         return missing_prior(
             X,
             y,
             scenario=self.scenario,
             sample_weight=sample_weight,
+            checked=checked,
+            check_probability=check_probability,
             n_jobs=self._n_threads(),
             random_state=self.random_state,
         )

@@ -7,7 +7,7 @@ a row without checks, those with checks are
 
     ((1 - known) w_p + known w_u, w_u).
 
-The labeled rows, which stand in for the unknown positives, step back by as much as checked rows are
+The labeled rows, which stand in for the unknown positives, lose as much weight as checked rows are
 expected to contribute, so that masses remain unbiased, without inverse probabilities.
 """
 
@@ -82,13 +82,24 @@ def read_checks(
 
 
 def consistent_verdicts(checked: Any, labeled: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Read verdicts, of which those of labeled rows must not be negative."""
+    """Read verdicts, which labeled rows must not have.
+
+    A positive verdict cannot be ignored if a negative one counts: of the rows with verdicts, more
+    would be negative than of those that were checked.
+    """
     verdict = verdicts(checked, len(labeled))
     wrong = np.flatnonzero(labeled & (verdict == 0))
     if len(wrong):
         raise ValueError(
-            f"checked: {named_rows(wrong)} found negative, but y marks them as labeled positives. "
-            "Correct the verdicts, or y if the labels are wrong."
+            f"checked: {named_rows(wrong)} found negative, but labeled as positive in y. Correct "
+            "the verdicts, or y if the labels are wrong."
+        )
+    known = np.flatnonzero(labeled & (verdict == 1))
+    if len(known):
+        raise ValueError(
+            f"checked: {named_rows(known)} found positive, and labeled in y. Mark rows that were "
+            "labeled because they were checked as unlabeled in y, and leave out verdicts on rows "
+            "that had a label before."
         )
     return verdict
 
@@ -127,11 +138,7 @@ def _probabilities(
     check_probability: ArrayLike, labeled: NDArray[np.bool_], looked_at: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Read the probabilities of all rows; other unlabeled rows may have any."""
-    n = len(labeled)
-    if check.is_real(check_probability):
-        e = np.full(n, check_probability, dtype=np.float64)
-    else:
-        e = check.vector("check_probability", check_probability, n, finite=False)
+    e = probability_vector(check_probability, len(labeled))
     bad = np.flatnonzero(looked_at & ~((e > 0) & (e <= 1)))
     if len(bad):
         raise ValueError(
@@ -147,6 +154,13 @@ def _probabilities(
             "been selected if it were unlabeled."
         )
     return e
+
+
+def probability_vector(check_probability: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Read probabilities to be checked, or one for all rows; NaN is allowed."""
+    if check.is_real(check_probability):
+        return np.full(n, check_probability, dtype=np.float64)
+    return check.vector("check_probability", check_probability, n, finite=False)
 
 
 def named_rows(rows: NDArray[np.intp], *, verb: bool = True) -> str:

@@ -23,6 +23,9 @@ from numpy.typing import NDArray
 
 from puforest import _validation as check
 
+# Rounding error of sums of a few million numbers.
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class GroupMasses:
@@ -95,14 +98,23 @@ def group_masses(
     return GroupMasses(prior, fraction, 1 - fraction)
 
 
-def refuse_impossible_prior(prior: float, labeled_fraction: float) -> None:
-    """Refuse a prior below the labeled fraction of a single training set."""
-    if prior < labeled_fraction:
+def refuse_impossible_prior(prior: float, labeled: float, confirmed: float = 0.0) -> None:
+    """Refuse a prior below the fraction of the population that is known to be positive.
+
+    `labeled` is the fraction of labeled rows, and `confirmed` that of checked rows.
+    """
+    if prior < labeled:
         raise ValueError(
-            f"prior={prior:g} is impossible with scenario='single-training-set': "
-            f"{labeled_fraction:g} of the rows are labeled, so at least that fraction is positive. "
-            "Pass a larger prior, scenario='case-control' if the labeled rows were collected "
-            "separately, or swapped labels if the larger value of y marks unlabeled rows."
+            f"prior={prior:g} is impossible with scenario='single-training-set': {labeled:g} of "
+            "the rows are labeled, so at least that fraction is positive. Pass a larger prior, "
+            "scenario='case-control' if the labeled rows were collected separately, or swapped "
+            "labels if the larger value of y marks unlabeled rows."
+        )
+    if prior < (labeled + confirmed) * (1 - ROUNDING):
+        raise ValueError(
+            f"prior={prior:g} is impossible: {confirmed:g} of the population was checked and found "
+            f"positive{f', and {labeled:g} is labeled' if labeled else ''}. Pass a larger prior, "
+            "or prior=None to estimate it from the checked rows."
         )
 
 

@@ -10,13 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
 from puforest._checks import read_checks
-from puforest._masses import refuse_impossible_prior
+from puforest._masses import ROUNDING, refuse_impossible_prior
 from puforest.scenario import SCENARIOS
 
 Array = NDArray[np.float64]
-
-# Rounding error of sums of a few million numbers.
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -138,7 +135,7 @@ class PUSample:
     @property
     def least_prior(self) -> float:
         """Fraction of the population that is known to be positive."""
-        return float(self.population[self.labeled].sum())
+        return float(self.population[self.positive_rows].sum())
 
     def class_prior(self, prior: Any) -> float:
         """Validate a prior and return it as a float."""
@@ -148,9 +145,9 @@ class PUSample:
                 "prior must be the fraction of positives in the population, between 0 and 1, got "
                 "None: pass it, or estimate it with puforest.prior.estimate_prior"
             )
+        labeled = float(self.population[self.labeled].sum())
         # If all positives are labeled, the two are equal up to rounding.
-        if value < self.least_prior * (1 - ROUNDING):
-            refuse_impossible_prior(value, self.least_prior)
+        refuse_impossible_prior(value, labeled * (1 - ROUNDING), self.least_prior - labeled)
         return value
 
     def prior_interval(

@@ -40,6 +40,7 @@ from puforest._score_curve import ScoreCurve, score_curve
 from puforest._threshold import checked_threshold
 from puforest._training import draw_seed, encode
 from puforest._training_rows import TrainingRows, training_rows, warn_if_swapped
+from puforest.checking._prior import prior_of_fit
 from puforest.forest import BaseForest
 from puforest.prior._estimate import warn_of_estimate
 from puforest.prior.bbe import prior_from_scores
@@ -169,7 +170,9 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             between rows. Without a ``prior``, the prior follows from the propensities.
         checked : array-like of shape (n_samples,), optional
             Verdicts on unlabeled rows that were looked at: 1 or True for rows found positive, 0 or
-            False for rows found negative, NaN or None for all others.
+            False for rows found negative, NaN or None for all others. Rows that were labeled
+            because they were checked must be unlabeled in `y`. Without a ``prior``, the prior is
+            estimated from the verdicts, unless some rows could not be checked.
         check_probability : float or array-like of shape (n_samples,), optional
             Probability with which a row with these features, labeled or not, was selected for
             checking; see `PUExtraTreesClassifier.fit`. By default, the checked rows are a simple
@@ -235,7 +238,9 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             candidate.start(data, n_compared, unit, steps)
         estimate = given_estimate(self.prior)
         if masses is None:
-            estimate = self._estimate_prior_from(first, data, y, sample_weight)
+            estimate = self._estimate_prior_from(
+                first, data, y, sample_weight, checked, check_probability
+            )
             masses = self._masses(rows, estimate.value)
         for candidate in candidates:
             if candidate.needs_prior:
@@ -286,13 +291,28 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         data: TrainingSet,
         y: NDArray[Any],
         sample_weight: ArrayLike | None,
+        checked: ArrayLike | None,
+        check_probability: ArrayLike | None,
     ) -> PriorEstimate:
         """Estimate the prior from the out-of-bag scores of forests that do not depend on it."""
         if not grown:  # all recipes need a prior
-            return self._estimate_prior(data.table, y, sample_weight)
+            return self._estimate_prior(data.table, y, sample_weight, checked, check_probability)
         scores = np.full(len(data.rows.order), np.nan)
         scores[data.compared] = np.mean([c.scores for c in grown], axis=0)
-        estimate = prior_from_scores(scores, data.rows, self.scenario)
+        by_row = None
+        if data.compares_all:
+            by_row = np.full(len(y), np.nan)
+            by_row[data.rows.order] = scores
+        estimate = prior_of_fit(
+            y,
+            sample_weight,
+            checked,
+            check_probability,
+            scenario=self.scenario,
+            score=by_row,
+        )
+        if estimate is None:
+            estimate = prior_from_scores(scores, data.rows, self.scenario)
         warn_of_estimate(estimate)
         return estimate
 

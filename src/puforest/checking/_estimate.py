@@ -106,7 +106,7 @@ class CheckedEstimates:
 
 def estimate_from_checks(
     checked: Any,
-    probability: ArrayLike,
+    check_probability: ArrayLike | None = None,
     *,
     y: Any = None,
     score: ArrayLike | None = None,
@@ -127,10 +127,11 @@ def estimate_from_checks(
     ----------
     checked : array-like of shape (n_samples,)
         Verdicts: 1 (or True) for positives, 0 (or False) for negatives, NaN or None for rows that
-        were not checked.
-    probability : array-like of shape (n_samples,)
+        were not checked. Rows that were labeled because they were checked must be unlabeled in `y`.
+    check_probability : float or array-like of shape (n_samples,), optional
         Probability of each row to be checked, from `Checks.verdicts` or `CheckDesign.probability`.
-        Values of labeled rows are ignored.
+        Values of labeled rows are ignored. By default, the checked rows are a simple random sample
+        of the unlabeled rows.
     y : array-like of shape (n_samples,), optional
         Labels: two values, the larger for labeled rows. By default, all rows are unlabeled.
     score : array-like of shape (n_samples,), optional
@@ -161,7 +162,7 @@ def estimate_from_checks(
     >>> from puforest.checking import estimate_from_checks
     >>> checked = np.full(1000, np.nan)
     >>> checked[:50] = np.repeat([1, 0], [10, 40])
-    >>> print(estimate_from_checks(checked, np.full(1000, 0.05)))
+    >>> print(estimate_from_checks(checked))
     10 of 50 checked rows are positive (1000 unlabeled rows, 95% intervals)
     prior      0.200 (0.114 to 0.327)
     """
@@ -172,7 +173,7 @@ def estimate_from_checks(
         threshold = _checked_threshold(threshold)
     if threshold is not None and score is None:
         raise ValueError(f"threshold={threshold!r} requires score, the scores of all rows")
-    rows = checked_rows(checked, probability, y=y, score=score, scenario=scenario)
+    rows = checked_rows(checked, check_probability, y=y, score=score, scenario=scenario)
     notes = []
     unreachable = int(np.count_nonzero(rows.probability == 0))
     prior = precision = recall = f1 = auc = None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
-from puforest._checks import consistent_verdicts
+from puforest._checks import consistent_verdicts, probability_vector
 
 Array = NDArray[np.float64]
 
@@ -67,23 +67,30 @@ class CheckedRows:
 
 
 def checked_rows(
-    checked: Any, probability: ArrayLike, *, y: Any, score: ArrayLike | None, scenario: str
+    checked: Any,
+    check_probability: ArrayLike | None,
+    *,
+    y: Any,
+    score: ArrayLike | None,
+    scenario: str,
 ) -> CheckedRows:
     """Validate verdicts, probabilities, labels and scores of all rows."""
     n = len(checked)
     labeled = labeled_rows(y, n)
     verdict = consistent_verdicts(checked, labeled)
-    e = check.vector("probability", probability, n, finite=False)
     rows = np.flatnonzero(~labeled)
-    _require("probability", e, rows)
     given = rows[np.isfinite(verdict[rows])]
     if not len(given):
         raise ValueError("checked has no verdict on an unlabeled row")
+    if check_probability is None:
+        check_probability = len(given) / len(rows)
+    e = probability_vector(check_probability, n)
+    _require("check_probability", e, rows)
     impossible = given[e[given] == 0]
     if len(impossible):
         raise ValueError(
-            f"probability is 0 for row {impossible[0]}, which was checked: pass the probability "
-            "with which each row was selected"
+            f"check_probability is 0 for row {impossible[0]}, which was checked: pass the "
+            "probability with which each row was selected"
         )
     # Without scores, all rows are equally likely to be positive.
     scores = np.full(n, 0.5) if score is None else check.vector("score", score, n, finite=True)

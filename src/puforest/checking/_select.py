@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from puforest import _validation as check
 from puforest._checks import verdicts
-from puforest._sample import ROUNDING
+from puforest._masses import ROUNDING
 from puforest._threshold import threshold_of
 from puforest.checking._design import DESIGNS, CheckDesign, spread
 from puforest.checking._rows import labeled_rows

@@ -47,13 +47,17 @@ class Checks:
         """Verdict on each row: 1, 0, or nan."""
         return self.rows.checked
 
+    @property
+    def labeled(self) -> NDArray[np.int64]:
+        """Labels before rows were checked."""
+        return self.rows.labeled
+
     def fit_params(self) -> dict[str, Array]:
         """Return the arguments of ``fit``."""
         return {"checked": self.checked, "check_probability": self.probability}
 
     def estimates(
         self,
-        labeled: NDArray[np.int64],
         score: Array | None,
         scenario: str,
         threshold: float | None = None,
@@ -62,7 +66,7 @@ class Checks:
         return estimate_from_checks(
             self.checked,
             self.probability,
-            y=labeled if labeled.any() else None,
+            y=self.labeled if self.labeled.any() else None,
             score=score,
             threshold=threshold,
             scenario=scenario,

@@ -103,6 +103,10 @@ def evaluate(
     score = np.concatenate(scores)
     table = arrow().Table.from_batches(kept)
     rule, labeled = read_labels(source, name, table.column(name), positive)
+    of_checks = CheckedTable(source, name, labeled, reading, threads)
+    verdicts = read_checks(console, checks, of_checks, model=model)
+    if verdicts is not None:
+        labeled = verdicts.labeled
     estimate = fitted_trees(forest)._record.prior_estimate
     if prior is not None and estimate is not None:
         wrong = contradiction(prior, estimate)
@@ -116,11 +120,9 @@ def evaluate(
         prior=assumed,
         scenario=scenario or str(known_scenario(forest)),
     )
-    of_checks = CheckedTable(source, name, labeled, reading, threads)
-    verdicts = read_checks(console, checks, of_checks, model=model)
     found = None
     if verdicts is not None:
-        found = verdicts.estimates(labeled, score, report.scenario, limit)
+        found = verdicts.estimates(score, report.scenario, limit)
     known = None
     if truth is not None:
         # Labeled rows that were collected separately are not part of the population.

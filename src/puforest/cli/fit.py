@@ -6,7 +6,7 @@ import shlex
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -118,9 +118,11 @@ def fit(
     print_summary(console, source, table, scenario)
     of_checks = CheckedTable(source, table.rule.column, table.labeled, reading, threads)
     verdicts = read_checks(console, checks, of_checks)
+    if verdicts is not None:
+        table = replace(table, labeled=verdicts.labeled)
     known_prior: Any = prior
     if prior is None and verdicts is not None:
-        known_prior = verdicts.estimates(table.labeled, verdicts.score, scenario).prior
+        known_prior = verdicts.estimates(verdicts.score, scenario).prior
     forest = options.estimator(
         table.n_labeled,
         len(table.labeled) - table.n_labeled,
@@ -295,7 +297,7 @@ def estimate_quality(
     )
     found = None
     if checks is not None:
-        found = checks.estimates(labeled, score, forest.scenario, forest.threshold_)
+        found = checks.estimates(score, forest.scenario, forest.threshold_)
     title = f"Quality, estimated without labeled negatives ({how})"
     _quality.show_quality(console, title, report, checks=found)
     return _quality.as_json(report, found)

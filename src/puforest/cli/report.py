@@ -85,8 +85,10 @@ def report(
         file = None if source.spooled else data
         of_checks = CheckedTable(source, table.rule.column, y, reading, threads)
         verdicts = read_checks(console, checks, of_checks, model=model)
+        if verdicts is not None:
+            y = verdicts.labeled
         record = fitted_trees(fitted)._record
-        n_rows = (table.n_labeled, len(y) - table.n_labeled)
+        n_rows = (y.sum(), len(y) - y.sum())
         if not held_out and n_rows != (record.n_labeled, record.n_unlabeled):
             console.warning(
                 "these are not the training rows: there are other numbers of labeled and unlabeled "

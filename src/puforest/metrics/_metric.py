@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puforest import _validation as check
-from puforest._sample import ROUNDING, PUSample, pu_sample
+from puforest._masses import ROUNDING
+from puforest._sample import PUSample, pu_sample
 from puforest._warnings import warn
 
 Array = NDArray[np.float64]

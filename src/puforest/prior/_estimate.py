@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from puforest import _validation as check
 from puforest._prior_estimate import PriorEstimate
 from puforest._warnings import warn
+from puforest.checking._prior import prior_of_fit
 from puforest.prior._base import PriorEstimatedWarning, PriorEstimator
 from puforest.prior._docs import documented
 from puforest.prior.bbe import BBE
@@ -78,12 +79,16 @@ def missing_prior(
     *,
     scenario: str,
     sample_weight: ArrayLike | None = None,
+    checked: Any = None,
+    check_probability: ArrayLike | None = None,
     n_jobs: int | None,
     random_state: Any,
 ) -> PriorEstimate:
     """Estimate the prior for a fit with ``prior=None``, and warn about it."""
-    method = BBE(scenario=scenario, n_jobs=n_jobs, random_state=random_state)
-    estimate = method.fit(X, y, sample_weight).estimate_
+    estimate = prior_of_fit(y, sample_weight, checked, check_probability, scenario=scenario)
+    if estimate is None:
+        method = BBE(scenario=scenario, n_jobs=n_jobs, random_state=random_state)
+        estimate = method.fit(X, y, sample_weight).estimate_
     warn_of_estimate(estimate)
     return estimate
 

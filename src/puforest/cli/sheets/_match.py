@@ -59,6 +59,8 @@ class CheckedRows:
     ----------
     checked : ndarray of shape (n_rows,)
         1 for positives, 0 for negatives, nan for rows that were not checked.
+    labeled : ndarray of shape (n_rows,)
+        1 for rows that were labeled when rows were chosen.
     rounds : list of Round
         How the checked rows were chosen.
     remarks : list of str
@@ -66,6 +68,7 @@ class CheckedRows:
     """
 
     checked: Array = field(repr=False)
+    labeled: NDArray[np.int64] = field(repr=False)
     rounds: list[Round]
     remarks: list[str]
 
@@ -95,7 +98,7 @@ class CheckedRows:
 
 
 def match_verdicts(
-    paths: Sequence[Path], source: Source, labeled: NDArray[np.int64] | None = None
+    paths: Sequence[Path], source: Source, labeled: NDArray[np.int64]
 ) -> CheckedRows:
     """Read sheets, and find their rows in a table.
 
@@ -105,7 +108,7 @@ def match_verdicts(
         The sheets.
     source : Source
         The table that the rows were chosen from.
-    labeled : ndarray of shape (n_rows,) or None
+    labeled : ndarray of shape (n_rows,)
         1 for labeled rows, whose verdicts must be positive.
     """
     verdicts = [verdict for path in paths for verdict in read_verdicts(path)]
@@ -123,9 +126,8 @@ def match_verdicts(
     checked = np.full(n_rows, np.nan)
     for row, verdict in by_row.items():
         checked[row - 1] = verdict.is_positive
-    if labeled is not None:
-        remarks += _compare_labels(by_row, checked, labeled, source)
-    return CheckedRows(checked, rounds, remarks + _unanswered(rounds))
+    labeled, relabeled = _labels_before(by_row, labeled, source)
+    return CheckedRows(checked, labeled, rounds, [*remarks, *relabeled, *_unanswered(rounds)])
 
 
 def _merged(verdicts: Iterable[Verdict]) -> dict[int, Verdict]:
@@ -174,13 +176,14 @@ def _unanswered(rounds: Iterable[Round]) -> list[str]:
     ]
 
 
-def _compare_labels(
-    by_row: Mapping[int, Verdict],
-    checked: Array,
-    labeled: NDArray[np.int64],
-    source: Source,
-) -> list[str]:
-    """Refuse negative verdicts on labeled rows, and drop positive ones."""
+def _labels_before(
+    by_row: Mapping[int, Verdict], labeled: NDArray[np.int64], source: Source
+) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the labels before rows were checked, and a remark if there are more now.
+
+    Only unlabeled rows are chosen, so a row with a positive verdict was labeled afterwards. To keep
+    its label and drop its verdict would leave too many negative verdicts.
+    """
     known = [verdict for row, verdict in by_row.items() if labeled[row - 1]]
     wrong = [verdict for verdict in known if not verdict.is_positive]
     if wrong:
@@ -189,14 +192,12 @@ def _compare_labels(
             f"{wrong[0].where}: the verdict is negative, but the row is labeled positive in "
             f"{source.path}: correct one of them{more}"
         )
-    for verdict in known:
-        checked[verdict.row - 1] = np.nan
     if not known:
-        return []
-    return [
-        f"{len(known):,} positive verdicts are on labeled rows, and add nothing to the labels: "
-        f"{name_list([f'row {verdict.row:,}' for verdict in known], 5)}"
-    ]
+        return labeled, []
+    before = labeled.copy()
+    before[[verdict.row - 1 for verdict in known]] = 0
+    rows = name_list([f"row {verdict.row:,}" for verdict in known], 5)
+    return before, [f"rows that were labeled after they were chosen count as checked: {rows}"]
 
 
 # Verification of rows
