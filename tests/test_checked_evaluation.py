@@ -271,7 +271,7 @@ def test_all_rows_checked_gives_the_supervised_out_of_bag_risk(blobs):
     forest = PURandomForestClassifier(
         truth.mean(), scenario="single-training-set", n_estimators=60, oob_score=True,
         random_state=0,
-    ).fit(X, labeled, checked=truth)  # fmt: skip
+    ).fit(X, labeled, checked=np.where(labeled, np.nan, truth))  # fmt: skip
     predicted = forest.oob_decision_function_ > 0
     assert forest.oob_risk_ == pytest.approx(np.mean(predicted != truth))
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from scipy.special import expit, logit
 from scipy.stats import norm
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
@@ -52,6 +53,8 @@ def check_all(checks, y):
 )
 def test_designs_survive_as_text(design, n, values):
     name, parameters = design
+    most = 1e6 if name == "score" else 1.0
+    values = [min(value, most) for value in values]
     made = CheckDesign(name, n, dict(zip(parameters, values, strict=False)))
     assert CheckDesign.parse(str(made)) == made
     assert not set(str(made)) & set(',;"\n\t')  # one cell of a table, whatever its delimiter
@@ -461,6 +464,38 @@ def test_errors_of_the_estimates(changes, message):
     }
     with pytest.raises(ValueError, match=message):
         estimate_from_checks(**options | changes)
+
+
+def test_precision_is_unknown_if_no_row_above_the_threshold_was_checked():
+    score = np.linspace(0, 1, 100)
+    labeled = np.arange(100) % 10 == 9
+    checked = np.full(100, np.nan)
+    checked[[0, 20, 40, 60]] = [0, 0, 1, 0]
+    found = estimate_from_checks(checked, y=labeled, score=score, threshold=0.9)
+    assert found.precision is None
+    assert found.f1 is None
+    assert found.recall is not None  # from labeled rows
+    assert "No checked row has a score above the threshold" in found.notes[0]
+
+
+def test_answers_to_the_first_of_the_top_rows():
+    score = np.array([0.1, 0.9, 0.8, 0.8, 0.8, 0.7, 0.7])
+    checks = select_checks(Known(), score[:, None], 5, design="top", random_state=0)
+    assert_allclose(checks.check_probability, [0, 1, 1, 1, 1, 0.5, 0.5])
+    _, e = checks.verdicts([1, 0, 1, None, None])
+    assert_allclose(e, [0, 1, 2 / 3, 2 / 3, 2 / 3, 0, 0])
+    _, e = checks.verdicts([1, None, 1, 0, None])
+    assert_allclose(e, np.array([0, 1, 1, 1, 1, 0, 0]) * 3 / 4)
+    _, e = checks.verdicts([1, 1, 1, 1, 0])
+    assert_allclose(e, checks.check_probability)
+
+
+@pytest.mark.parametrize(
+    "text", ["random n=5 rate=1.5", "random n=5 rate=inf", "top n=5 cut=0.5 tie=2"]
+)
+def test_impossible_designs(text):
+    with pytest.raises(ValueError, match="of a design must be from 0 to 1"):
+        CheckDesign.parse(text)
 
 
 # Benchmark

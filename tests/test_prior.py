@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from puforest import PUDecisionTreeClassifier, PUExtraTreesClassifier
+from puforest._prior_estimate import PriorEstimate
 from puforest.prior import BBE, DEDPUL, PriorEstimatedWarning, estimate_prior
 from puforest.prior._base import MAX_ROWS
 from puforest.prior._estimate import METHODS
@@ -265,3 +266,17 @@ def test_parameters_are_checked_before_the_estimate():
     X, y = clouds(0.5, scenario="case-control", n_p=20, n_u=20)
     with pytest.raises(ValueError, match="max_depth"):
         PUExtraTreesClassifier(max_depth=0).fit(X, y)  # without a PriorEstimatedWarning
+
+
+@pytest.mark.parametrize(
+    ("scenario", "unlabeled", "of_upper"),
+    [("case-control", 0.2, 100 / (100 + 0.4 * 900)), ("single-training-set", 1 / 9, 100 / 400)],
+)
+def test_label_frequency_at_the_upper_limit(scenario, unlabeled, of_upper):
+    positives = 100 + unlabeled * 900
+    estimate = PriorEstimate(
+        value=0.2, interval=(0.0, 0.4), upper=0.4, kind="upper bound", reason="", confidence=0.95,
+        method="dedpul", scenario=scenario, unlabeled_prior=unlabeled,
+        label_frequency=100 / positives,
+    )  # fmt: skip
+    assert_allclose(estimate.least_label_frequency, of_upper)

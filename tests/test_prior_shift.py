@@ -74,6 +74,24 @@ def test_priors_at_the_ends():
     assert shifted_prior(np.repeat([0.0, 1.0], [30, 10]), 0.5) == pytest.approx(0.25)
 
 
+def test_rows_that_tell_nothing_have_an_infinite_standard_error():
+    assert standard_error(np.full(10, 0.3), 0.3, 0.2) == np.inf
+
+
+def test_training_prior_of_which_nothing_is_known():
+    X, y = draw(600, 0.4, 0)[:2]
+    labeled = y & (np.arange(len(y)) % 2 == 0)
+    known = PriorEstimate(
+        value=0.4, interval=(0.0, 1.0), upper=1.0, kind="upper bound", reason="No evidence.",
+        confidence=0.95, method="bbe", scenario="single-training-set", unlabeled_prior=0.3,
+        label_frequency=0.5,
+    )  # fmt: skip
+    model = PUForestClassifier(known, scenario="single-training-set", random_state=0)
+    found = adapt_prior(model.fit(X, labeled), X)
+    assert found.interval == (0.0, 1.0)
+    assert found.upper == 1
+
+
 @pytest.mark.parametrize("scenario", ["case-control", ONE])
 @pytest.mark.parametrize("new_prior", [0.1, 0.7])
 def test_adapted_prior(scenario, new_prior):

@@ -67,6 +67,17 @@ class PriorEstimate:
         """True if only an upper bound of the prior is known."""
         return self.kind == UPPER_BOUND
 
+    @property
+    def least_label_frequency(self) -> float:
+        """Label frequency if the prior were `upper`."""
+        if self.label_frequency == 0:
+            return 0.0
+        ratio = self.upper / self.value
+        if self.scenario == "single-training-set":
+            return self.label_frequency / ratio
+        unlabeled = ratio * (1 - self.label_frequency)  # for each labeled row, times the frequency
+        return self.label_frequency / (self.label_frequency + unlabeled)
+
     def __str__(self) -> str:
         level, source = f"{100 * self.confidence:g}%", f"{self.method}, {self.scenario}"
         if self.is_bound:

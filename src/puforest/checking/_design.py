@@ -42,6 +42,7 @@ _FORMULAS: Mapping[str, tuple[Callable[..., Array], tuple[str, ...]]] = MappingP
     }
 )
 DESIGNS = tuple(_FORMULAS)
+PROBABILITIES = ("rate", "tie", "cut")
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,12 @@ class CheckDesign:
                 f"{', '.join(self.parameters) or 'none'}"
             )
         for name, value in self.parameters.items():
-            if not (check.is_real(value) and value >= 0):
-                raise ValueError(f"{name} of a design must be a nonnegative number, got {value!r}")
+            most = 1 if name in PROBABILITIES else np.finfo(float).max
+            if not (check.is_real(value) and 0 <= value <= most):
+                raise ValueError(
+                    f"{name} of a design must be {'from 0 to 1' if most == 1 else 'nonnegative'}, "
+                    f"got {value!r}"
+                )
 
     def __str__(self) -> str:
         values = (f"{name}={float(self.parameters[name])!r}" for name in _FORMULAS[self.name][1])

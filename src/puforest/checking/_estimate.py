@@ -184,10 +184,17 @@ def estimate_from_checks(
         )
     else:
         prior = quantities.class_prior(rows, z, confidence)
+    has_f1 = threshold is not None
     if threshold is not None:
         predicted = rows.score > threshold
         if not predicted.any():
             notes.append(f"No unlabeled row has a score above the threshold, {threshold:g}.")
+        elif np.isnan(rows.verdict[predicted]).all():
+            has_f1 = False
+            notes.append(
+                f"No checked row has a score above the threshold, {threshold:g}: precision and F1 "
+                "are unknown."
+            )
         elif (rows.probability[predicted] > 0).all():
             precision = CheckedEstimate.of(quantities.precision(rows, threshold), z)
     if prior is not None and score is not None:
@@ -202,7 +209,8 @@ def estimate_from_checks(
                 recall = CheckedEstimate.of(
                     quantities.recall(rows, threshold, n_positive=n_positive), z
                 )
-        if threshold is not None:
+        if has_f1:
+            assert threshold is not None
             f1 = CheckedEstimate.of(quantities.f1(rows, threshold, n_positive=n_positive), z)
     return CheckedEstimates(
         prior=prior,

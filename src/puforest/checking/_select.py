@@ -72,13 +72,25 @@ class Checks:
             Verdict for each row of `X`, nan for rows that were not checked.
         check_probability : ndarray of shape (n_samples,)
             Probability of each row to have a verdict: `check_probability`, times the fraction of
-            the selected rows that have an answer.
+            the selected rows that have an answer. Rows of the design "top" after the last one with
+            an answer count as not selected.
         """
         given = verdicts(answers, len(self.rows))
         checked = np.full(len(self.check_probability), np.nan)
         checked[self.rows] = given
-        n_answered = int(np.isfinite(given).sum())
-        return checked, self.design.probability(self.predicted, n_answered)
+        answered = np.flatnonzero(np.isfinite(given))
+        design = self.design
+        if design.name == "top" and len(answered):
+            design = self._first(int(answered[-1]) + 1)
+        return checked, design.probability(self.predicted, len(answered))
+
+    def _first(self, n: int) -> CheckDesign:
+        """Return the design "top" that selects only the first `n` of the rows."""
+        cut, parameters = float(self.score[n - 1]), self.design.parameters
+        above, equal = np.count_nonzero(self.score > cut), np.count_nonzero(self.score == cut)
+        # Of the rows at the old cut, only some were selected.
+        tie = parameters["tie"] if cut == parameters["cut"] else 1.0
+        return CheckDesign("top", n, {"cut": cut, "tie": tie * (n - above) / equal})
 
 
 def select_checks(

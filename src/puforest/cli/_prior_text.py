@@ -45,6 +45,7 @@ def estimate_json(estimate: PriorEstimate) -> dict[str, Any]:
         "method": estimate.method,
         "confidence": estimate.confidence,
         "label_frequency": estimate.label_frequency,
+        "least_label_frequency": estimate.least_label_frequency,
         "unlabeled_prior": estimate.unlabeled_prior,
     }
 

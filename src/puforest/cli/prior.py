@@ -91,8 +91,9 @@ def estimate_cells(estimate: PriorEstimate) -> list[str]:
     from puforest.metrics._prior import at_most
 
     low, high = estimate.interval
-    frequency = o.percent(estimate.label_frequency)
     if not estimate.is_bound:
+        frequency = o.percent(estimate.label_frequency)
         return [fraction_text(estimate.value, low, high), range_text(low, high), frequency]
     bound = at_most(estimate.upper)
-    return [bound, f"{low:.2f} to {bound.split()[-1]}", f"at least {frequency}"]
+    least = o.percent(estimate.least_label_frequency)
+    return [bound, f"{low:.2f} to {bound.split()[-1]}", f"at least {least}"]

@@ -220,7 +220,7 @@ def drift_report(
         fraction_p_value=fraction_p_value,
         ks_statistic=statistic,
         ks_p_value=score_p_value,
-        n_rows=len(table),
+        n_rows=n,
         n_training=n_training,
         threshold=threshold,
         columns=changes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -129,7 +130,7 @@ def adapt_prior(
     high, upper = value + np.maximum(distance, least)[1:]
     if training is not None:
         of_low, of_high, of_upper = (
-            shifted_prior(probabilities(limit, None), limit) if limit > check.TINY else 0.0
+            shifted_prior(probabilities(limit, None), limit) if check.TINY < limit < 1 else limit
             for limit in (*training.interval, training.upper)
         )
         low, high, upper = low + of_low - value, high + of_high - value, upper + of_upper - value
@@ -173,10 +174,14 @@ def shifted_prior(probability: Array, prior: float) -> float:
 
 
 def standard_error(probability: Array, prior: float, new: float) -> float:
-    """Return the standard error of `shifted_prior` due to the sampling of the rows."""
+    """Return the standard error of `shifted_prior` due to the sampling of the rows.
+
+    It is infinite if all rows are equally likely under both classes.
+    """
     positive, negative = probability / prior, (1 - probability) / (1 - prior)
     slope = (positive - negative) / (new * positive + (1 - new) * negative)
-    return float(1 / np.sqrt(np.sum(slope**2)))
+    information = float(np.sum(slope**2))
+    return 1 / math.sqrt(information) if information > 0 else math.inf
 
 
 def _probabilities(

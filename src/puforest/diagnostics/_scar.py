@@ -222,7 +222,8 @@ def scar_test(
     frequency = n_labeled / (len(rows) * pi)
     if pi_u < 1e-9:
         raise ValueError(
-            f"prior={prior:g} leaves no unlabeled positives, so there is nothing to test"
+            f"prior={check.class_prior(prior):g} leaves no unlabeled positives, so there is "
+            "nothing to test"
         )
 
     def trained(labels: NDArray[np.bool_], n_trees: int, leaf: int) -> tuple[_Array, _Array]:

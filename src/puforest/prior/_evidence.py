@@ -67,6 +67,8 @@ def in_population(estimate: PriorEstimate, fraction: Array) -> Array:
     They differ in a single training set, some of whose positives are labeled.
     """
     of_unlabeled = estimate.unlabeled_prior
+    if of_unlabeled == 1:  # so is the prior, whatever fraction is labeled
+        return fraction
     labeled = (estimate.value - of_unlabeled) / (1 - of_unlabeled)
     return np.asarray(labeled + (1 - labeled) * fraction)
 
