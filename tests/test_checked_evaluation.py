@@ -347,3 +347,16 @@ def test_benchmark(tmp_path, monkeypatch):
     at_random = [r["found"] / r["checks"] for r in records if r["design"] == "random"]
     assert min(at_top) > max(at_random)
     assert "| digits | 800 |" in (tmp_path / "checked.md").read_text()
+
+
+def test_priors_below_what_labels_and_verdicts_prove_are_refused():
+    y = np.repeat([1, 0], [20, 80])
+    checked = np.full(100, np.nan)
+    checked[20:40] = np.repeat([1, 0], 10)
+    sample = pu_sample(y, scenario="single-training-set", checked=checked)
+    assert sample.labeled_fraction == pytest.approx(0.2)
+    assert sample.least_prior == pytest.approx(0.3)
+    assert sample.class_prior(0.3) == 0.3
+    for prior, reason in [(0.25, "0.1 of the population was checked"), (0.15, "are labeled")]:
+        with pytest.raises(ValueError, match=f"prior={prior} is impossible.*{reason}"):
+            sample.class_prior(prior)

@@ -133,6 +133,11 @@ class PUSample:
         return self.positive if self.checks is None else self.checks.labeled_weight
 
     @property
+    def labeled_fraction(self) -> float:
+        """Fraction of the population that is labeled."""
+        return float(self.population[self.labeled].sum())
+
+    @property
     def least_prior(self) -> float:
         """Fraction of the population that is known to be positive."""
         return float(self.population[self.positive_rows].sum())
@@ -145,7 +150,7 @@ class PUSample:
                 "prior must be the fraction of positives in the population, between 0 and 1, got "
                 "None: pass it, or estimate it with puforest.prior.estimate_prior"
             )
-        labeled = float(self.population[self.labeled].sum())
+        labeled = self.labeled_fraction
         # If all positives are labeled, the two are equal up to rounding.
         refuse_impossible_prior(value, labeled * (1 - ROUNDING), self.least_prior - labeled)
         return value

@@ -176,7 +176,7 @@ class PUBaseline(ClassifierMixin, BaseEstimator):
 
 def unlabeled_prior(sample: PUSample, prior: float) -> float:
     """Fraction of positives among the unlabeled samples."""
-    known = sample.least_prior
+    known = sample.labeled_fraction
     return (prior - known) / (1 - known)
 
 

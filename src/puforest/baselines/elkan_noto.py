@@ -146,7 +146,7 @@ class ElkanNotoClassifier(PUBaseline):
             )
         labeled, unlabeled = np.flatnonzero(sample.labeled), np.flatnonzero(~sample.labeled)
         w = _among_unlabeled(g[unlabeled], self.label_frequency_)
-        population_factor = 1 if sample.least_prior > 0 else 1 - self.label_frequency_
+        population_factor = 1 if sample.labeled_fraction > 0 else 1 - self.label_frequency_
         positive = population_factor * np.concatenate([np.ones(len(labeled)), w])
         rows = np.concatenate([labeled, unlabeled, unlabeled])
         weight = np.concatenate([positive, 1 - w])

@@ -202,7 +202,7 @@ def scar_test(
 
     # The prior of the unlabeled rows does not change when only some of them are used.
     def unlabeled_prior(pi: float) -> float:
-        known = sample.least_prior
+        known = sample.labeled_fraction
         return min(max((pi - known) / (1 - known), 0.0), 1.0)
 
     pi_u = unlabeled_prior(pi)

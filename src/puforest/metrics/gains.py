@@ -242,7 +242,7 @@ def gains_of_sample(
     ranked = np.flatnonzero(~sample.labeled & (weight > 0))
     ranked = ranked[np.argsort(-scores[ranked], kind="stable")]
     n = np.cumsum(weight[ranked])
-    population = weight[~sample.labeled].sum() / (1 - sample.least_prior)
+    population = weight[~sample.labeled].sum() / (1 - sample.labeled_fraction)
 
     def of_labeled(value: Array) -> Array:
         """Sum over the labeled rows that score as high; within ties, in proportion to n."""

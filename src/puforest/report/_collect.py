@@ -192,7 +192,7 @@ def _scar(
     rng: np.random.RandomState,
 ) -> ScarTest | None:
     """Test whether positives are labeled at random, if applicable."""
-    all_labeled = prior - rows.sample.least_prior < 1e-6
+    all_labeled = prior - rows.sample.labeled_fraction < 1e-6
     weighted = rows.weight is not None or rows.propensity is not None
     if n_simulations == 0 or weighted or all_labeled or _smaller_group(rows) < MIN_ROWS:
         return None

@@ -155,7 +155,7 @@ class PUNetClassifier(PUNeuralClassifier):
 
         risk = PURisk(
             prior=prior,
-            labeled_fraction=sample.least_prior,
+            labeled_fraction=sample.labeled_fraction,
             risk=check.one_of("risk", self.risk, NET_RISKS),
             loss=check.one_of("loss", self.loss, MARGINS),
             beta=non_negative("beta", self.beta),

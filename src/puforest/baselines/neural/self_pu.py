@@ -154,7 +154,7 @@ class SelfPUClassifier(PUNeuralClassifier):
             [make(X.shape[1]).to(self.device) for _ in range(2)],
             X,
             sample,
-            PURisk(prior, sample.least_prior),
+            PURisk(prior, sample.labeled_fraction),
             epochs=self.epochs,
             batch_size=check.integer("batch_size", self.batch_size, 2),
             learning_rate=non_negative("learning_rate", self.learning_rate),
