@@ -29,7 +29,7 @@ N_TREES = 200
 DEFAULT = "recipes within one standard error of the best, joined (default)"
 # Recipes that were tried and are not among the candidates.
 OTHERS = (
-    Recipe(unlabeled_per_labeled=2, min_samples_leaf=1),
+    Recipe(splits="best"),
     Recipe(unlabeled_per_labeled=10),
     Recipe(min_samples_leaf=2),
     Recipe(unlabeled_per_labeled=2, min_samples_leaf=3, max_features=0.5),

@@ -87,8 +87,8 @@ FAST = (Recipe(),)
 RECIPES = (
     *FAST,
     Recipe(unlabeled_per_labeled=2, min_samples_leaf=3),
+    Recipe(unlabeled_per_labeled=2, min_samples_leaf=1),
     Recipe(unlabeled_per_labeled=2, min_samples_leaf=10, max_features=0.5),
-    Recipe(splits="best"),
     Recipe(growth="nnpu", min_samples_leaf=3),
     Recipe(growth="nnpu", splits="best", unlabeled_per_labeled=2, min_samples_leaf=10),
 )
