@@ -127,6 +127,7 @@ struct TrainingRows {
     std::optional<In<std::uint8_t>> fold;
     std::uint32_t n_confirmed;
     std::optional<In<std::uint64_t>> ids;
+    double complete;
 
     RowWeights weights() const {
         const bool checked = positive && positive->shape(0) == order.shape(0);
@@ -146,6 +147,7 @@ FitRows view(const TrainingRows& rows) {
     FitRows result{view(rows.order), rows.n_labeled, {}, rows.n_confirmed};
     if (rows.fold) result.fold = view(*rows.fold);
     if (rows.ids) result.ids = view(*rows.ids);
+    result.complete = rows.complete;
     return result;
 }
 
@@ -445,13 +447,14 @@ NB_MODULE(_core, m) {
     nb::class_<TrainingRows>(m, "TrainingRows")
         .def(nb::init<In<Row>, std::uint32_t, std::optional<In<double>>, std::optional<In<double>>,
                       std::optional<In<std::uint8_t>>, std::uint32_t,
-                      std::optional<In<std::uint64_t>>>(),
+                      std::optional<In<std::uint64_t>>, double>(),
              "order"_a, "n_labeled"_a, "positive"_a = nb::none(), "sample"_a = nb::none(),
              "fold"_a.noconvert() = nb::none(), "n_confirmed"_a = 0,
-             "ids"_a.noconvert() = nb::none());
+             "ids"_a.noconvert() = nb::none(), "complete"_a = 1.0);
 
     m.def("draw_sample", &sampled_positions, "rows"_a, "params"_a, "tree"_a,
           "Positions of the rows that a tree is grown on, in ascending order.");
+    nb::exception<IncompleteSample>(m, "IncompleteSample", PyExc_RuntimeError);
     nb::class_<SampledFraction>(m, "SampledFraction")
         .def(nb::init<std::uint64_t, std::uint32_t, double>(), "seed"_a, "number"_a, "fraction"_a);
     m.def("mark_sampled", &sampled_ids, "first_id"_a, "n_ids"_a, "samples"_a, "n_threads"_a,

@@ -206,7 +206,9 @@ Sample draw_sample(const TrainParams& params, std::size_t tree, const FitRows& r
         }
     } else {
         const auto draw = [&](Row first, Row last, std::uint32_t draws) {
-            if (sampling.n_folds > 0) draws = std::min(draws, drawing.available(first, last));
+            const std::uint32_t available = drawing.available(first, last);
+            if (draws > available && rows.complete < 1 && first == others) throw IncompleteSample();
+            if (sampling.n_folds > 0) draws = std::min(draws, available);
             if (draws == 0) return;
             if (sampling.replace) {
                 drawing.with_replacement(first, last, draws, sample.rows);
@@ -217,6 +219,12 @@ Sample draw_sample(const TrainParams& params, std::size_t tree, const FitRows& r
         draw(0, rows.n_labeled, sampling.labeled);
         draw(rows.n_labeled, others, sampling.confirmed);
         draw(others, rows.size(), sampling.unlabeled);
+    }
+    if (rows.complete < 1) {
+        const std::uint64_t limit = hash_limit(rows.complete);
+        const auto is_left_out = [&](Row row) { return derive(key, rows.id(row)) > limit; };
+        const auto first = std::ranges::lower_bound(sample.rows, others);
+        if (std::any_of(first, sample.rows.end(), is_left_out)) throw IncompleteSample();
     }
     const auto count_below = [&](Row row) {
         return static_cast<std::uint32_t>(std::ranges::lower_bound(sample.rows, row) -

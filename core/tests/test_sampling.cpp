@@ -221,10 +221,10 @@ TEST(sampling_ignores_folds_without_their_number) {
 
 // The ids that a tree draws from some positions of a large table.
 std::vector<std::uint64_t> drawn_ids(const TrainParams& params, std::size_t tree,
-                                     const std::vector<std::uint64_t>& ids,
-                                     std::uint32_t n_labeled) {
+                                     const std::vector<std::uint64_t>& ids, std::uint32_t n_labeled,
+                                     double complete = 1) {
     const std::vector<Row> order(ids.size());  // not used, since there are ids
-    const Sample sample = draw_sample(params, tree, {order, n_labeled, {}, 0, ids});
+    const Sample sample = draw_sample(params, tree, {order, n_labeled, {}, 0, ids, complete});
     std::vector<std::uint64_t> drawn;
     for (const Row row : sample.rows) drawn.push_back(ids[row]);
     return drawn;
@@ -250,6 +250,10 @@ TEST(sampling_depends_on_ids_and_not_on_other_rows) {
             }
             CHECK(part.size() < kMany / 2);
             CHECK(drawn_ids(params, tree, part, kLabeled) == drawn);
+            CHECK(drawn_ids(params, tree, part, kLabeled, 0.2) == drawn);
+            CHECK_THROWS(IncompleteSample, drawn_ids(params, tree, part, kLabeled, 0.02));
+            part.resize(100);
+            CHECK_THROWS(IncompleteSample, drawn_ids(params, tree, part, kLabeled, 0.2));
         }
     }
 }
@@ -261,6 +265,27 @@ TEST(sampling_is_nested) {
             const Sample few = draw({replace, false, 4, 9}, tree);
             const Sample more = draw({replace, false, 8, 20}, tree);
             CHECK(std::ranges::includes(more.rows, few.rows));
+        }
+    }
+}
+
+// Marks are those of the rows that a sample of this size draws, and a few more.
+TEST(sampling_marks_early_rows) {
+    constexpr std::uint32_t kMany = 200'000;
+    constexpr std::uint64_t kFirst = std::uint64_t{1} << 33;
+    std::vector<std::uint64_t> ids(kMany);
+    std::iota(ids.begin(), ids.end(), kFirst);
+    TrainParams params;
+    params.seed = 7;
+    params.sampling = {false, false, 1, 1000};
+    const std::vector<SampledFraction> samples{{7, 3, 0.007}, {7, 4, 0.007}};
+    std::vector<std::uint8_t> marks(kMany);
+    mark_sampled(kFirst, samples, marks, 2, {});
+    const auto n_marked = std::ranges::count(marks, 1);
+    CHECK(n_marked > 2500 && n_marked < 3100);
+    for (const std::size_t tree : {3u, 4u}) {
+        for (const std::uint64_t id : drawn_ids(params, tree, ids, 1)) {
+            CHECK(id == kFirst || marks[id - kFirst] == 1);
         }
     }
 }

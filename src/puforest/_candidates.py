@@ -264,8 +264,7 @@ def grow_trees(
     rows = data.rows
     n_labeled = min(rows.n_labeled, MAX_LABELED)
     n_positive = rows.n_labeled + rows.n_confirmed
-    wanted = recipe.unlabeled_per_labeled * labeled_per_tree(n_positive, data.n_folds)
-    n_unlabeled = max(1, round(min(rows.totals.n_unlabeled, wanted)))
+    n_unlabeled = unlabeled_per_tree(recipe, n_positive, rows.totals.n_unlabeled, data.n_folds)
     params = train_params(
         {
             "risk": "pn" if separates else "nnpu",
@@ -307,6 +306,12 @@ def grow_trees(
 def labeled_per_tree(n_labeled: int, n_folds: int = N_FOLDS) -> float:
     """Return the mean number of labeled rows, or of known positives, that a tree is grown on."""
     return min(n_labeled * (n_folds - 1) / n_folds, MAX_LABELED)
+
+
+def unlabeled_per_tree(recipe: Recipe, n_labeled: int, n_unlabeled: int, n_folds: int) -> int:
+    """Return the number of unlabeled rows that a tree draws, or all rows of the other folds."""
+    wanted = recipe.unlabeled_per_labeled * labeled_per_tree(n_labeled, n_folds)
+    return max(1, round(min(n_unlabeled, wanted)))
 
 
 def for_separation(rows: TrainingRows, masses: GroupMasses) -> tuple[TrainingRows, GroupMasses]:

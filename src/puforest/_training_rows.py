@@ -55,6 +55,7 @@ class TrainingRows:
     growth_weights: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None  # by position
     ids: NDArray[np.uint64] | None = None  # by position, in the whole data; None: those of `order`
     whole: Totals | None = None  # of the whole data, if these rows are a part of it
+    complete: float = 1.0  # fraction of the hashes of each sample whose rows are in this part
 
     @property
     def totals(self) -> Totals:
@@ -128,7 +129,14 @@ class TrainingRows:
         else:
             positive, sample = self.positive_weight, self.weight
         return _core.TrainingRows(
-            self.order, self.n_labeled, positive, sample, self.fold, self.n_confirmed, self.ids
+            self.order,
+            self.n_labeled,
+            positive,
+            sample,
+            self.fold,
+            self.n_confirmed,
+            self.ids,
+            self.complete,
         )
 
 

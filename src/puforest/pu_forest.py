@@ -199,7 +199,7 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             checked=checked,
             check_probability=check_probability,
         )
-        data = self._training_set(schema, table, rows)
+        data = self._training_set(schema, table, rows, draw_seed(self.random_state))
         estimates = (y, sample_weight, checked, check_probability)
         scores = self._fit_to(
             data, schema, progress, lambda c: self._estimated(c, data, *estimates)
@@ -220,13 +220,12 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         check.verbosity(self.verbose)
 
     def _training_set(
-        self, schema: FeatureSchema, table: EncodedTable, rows: TrainingRows
+        self, schema: FeatureSchema, table: EncodedTable, rows: TrainingRows, seed: int
     ) -> TrainingSet:
         """Assign the rows to folds, choose those to evaluate, and encode them."""
         _require_rows(rows)
         if check.class_prior(self.prior) is not None or rows.propensity is not None:
             self._masses(rows, check.class_prior(self.prior))  # refuses impossible priors
-        seed = draw_seed(self.random_state)
         n_candidates = len(checked_candidates(self.candidates))
         evaluated, compared = evaluated_rows(rows, n_candidates, seed)
         n_folds = min(N_FOLDS, rows.n_labeled, rows.n_unlabeled - rows.n_confirmed)

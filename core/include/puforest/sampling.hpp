@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "puforest/parallel.hpp"
@@ -25,6 +26,11 @@ void check_order(std::span<const Row> order, std::size_t x_rows);
 
 // Throws std::invalid_argument unless every tree can draw both labeled and unlabeled rows.
 void check_sampling(const FitRows& rows, const Sampling& sampling);
+
+// A tree needs rows that were left out.
+struct IncompleteSample : std::runtime_error {
+    IncompleteSample() : runtime_error("some of the rows that a tree needs are left out") {}
+};
 
 // The sample of a tree of the forest. Whether it has a row depends on a hash of the seed, the tree
 // and the id of the row, so the same rows are drawn from any part of the data that has them.

@@ -59,6 +59,9 @@ struct FitRows {
     // Ids by position, which decide the trees that a row is drawn for; the rows of X if empty. They
     // differ if X is a part of a larger table.
     std::span<const std::uint64_t> ids = {};
+    // Smaller than 1 if rows of a larger table are left out: those whose hash in every sample is
+    // larger than this fraction of all hashes.
+    double complete = 1;
 
     std::uint64_t id(Row position) const { return ids.empty() ? order[position] : ids[position]; }
     std::uint32_t size() const { return static_cast<std::uint32_t>(order.size()); }
