@@ -41,9 +41,10 @@ N_FOLDS = 5
 MAX_LABELED = 10_000
 
 # Trees t and t + N_SAMPLES are grown on the same rows, and so are the trees t of all candidates.
-# So a fit needs a limited number of unlabeled rows, however many there are. A multiple of every
-# possible number of folds.
-N_SAMPLES = 120
+# So a fit needs a limited number of unlabeled rows, however many there are. More than the trees of
+# a comparison, whose halves must be independent: with 120, accuracy was up to 0.9 points lower on
+# six small data sets, with 240 at most 0.2. A multiple of every possible number of folds.
+N_SAMPLES = 240
 
 # Calibration, threshold and number of trees are decided on the labeled rows and at most this many
 # unlabeled ones: fractions then have a standard error of 0.001.
@@ -218,7 +219,7 @@ class Candidate:
     ) -> None:
         """Grow the first trees, in two halves, and score the compared rows with each."""
         started = time.perf_counter()
-        half = -(-n_trees // (2 * data.n_folds)) * data.n_folds
+        half = half_of(n_trees, data.n_folds)
         forests = [
             data.grow(self.recipe, masses, self.seed, first, half, steps.next())
             for first in (0, half)
@@ -301,6 +302,11 @@ def grow_trees(
     rows, root_masses = for_separation(rows, masses)
     set_masses(params, root_masses)
     return with_pu_masses(grow(data.codes, rows, params, progress), masses.labeled_p)
+
+
+def half_of(n_trees: int, n_folds: int) -> int:
+    """Return about half of a number of trees, a multiple of the number of folds."""
+    return -(-n_trees // (2 * n_folds)) * n_folds
 
 
 def labeled_per_tree(n_labeled: int, n_folds: int = N_FOLDS) -> float:

@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest import _core
-from puforest._candidates import EVALUATION, MAX_EVALUATED, N_FOLDS, N_SAMPLES, unlabeled_per_tree
+from puforest._candidates import (
+    EVALUATION,
+    MAX_EVALUATED,
+    N_FOLDS,
+    N_SAMPLES,
+    half_of,
+    unlabeled_per_tree,
+)
 from puforest._training_rows import TrainingRows
 from puforest.recipes import Recipe
 
@@ -67,15 +74,16 @@ def needed_by_candidates(
     *,
     n_labeled: int,
     n_unlabeled: int,
+    n_trees: int,
     seed: int,
     largest_fold: float = LARGEST_FOLD,
 ) -> NeededRows:
-    """Return the rows that a `PUForestClassifier` needs."""
+    """Return the rows that a `PUForestClassifier` with up to `n_trees` trees needs."""
     n_folds = min(N_FOLDS, n_labeled, n_unlabeled)
     draws = max(unlabeled_per_tree(recipe, n_labeled, n_unlabeled, n_folds) for recipe in recipes)
     return NeededRows(
         seed,
-        range(N_SAMPLES),
+        range(min(N_SAMPLES, 2 * half_of(n_trees, n_folds))),
         _fraction(draws, n_unlabeled, 1 - largest_fold),
         _fraction(min(MAX_EVALUATED, n_unlabeled), n_unlabeled),
     )

@@ -21,6 +21,7 @@ from puforest._candidates import (
     compare,
     evaluated_rows,
     exchanged,
+    half_of,
     labeled_per_tree,
     mean_scores,
 )
@@ -456,7 +457,7 @@ def add_trees(
     prior = masses.labeled_p
     population = training_sample(data.evaluated, masses).population
     while True:
-        half = -(-n_trees // (2 * len(kept) * data.n_folds)) * data.n_folds
+        half = half_of(-(-n_trees // len(kept)), data.n_folds)
         compares_all = len(data.compared) == len(data.evaluated.order)
         is_scored = len(kept) == 1 and kept[0].forest.n_trees == 2 * half and compares_all
         for candidate in kept:
