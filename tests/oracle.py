@@ -6,6 +6,7 @@ the same random streams as the core, so that both see the same candidates.
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import math
 from dataclasses import dataclass, field, replace
@@ -446,42 +447,61 @@ class Tree:
 # Samples
 
 
+def gap(hash_):
+    """Exponential waiting time, increasing in the hash."""
+    return -math.log((((~hash_ & MASK) >> 11) + 1) * 2.0**-53)
+
+
+def draw(key, ids, draws, *, replace):
+    """How often each row of a group is drawn.
+
+    Each row arrives again and again, at times that are a hash of the key of the tree and of the id
+    of the row. Without replacement, the rows that arrive first are drawn. With replacement, rows
+    are drawn at each of the first arrivals, as in a Poisson process.
+    """
+    times = np.zeros(len(ids), dtype=int)
+    hashes = [derive(key, int(i)) for i in ids]
+    if not replace:
+        first = sorted(range(len(ids)), key=lambda i: (hashes[i], i))[:draws]
+        times[first] = 1
+        return times
+    arriving = [(gap(h), i, h) for i, h in enumerate(hashes)]
+    heapq.heapify(arriving)
+    for _ in range(draws):
+        time, i, h = arriving[0]
+        times[i] += 1
+        h = derive(h, 0)
+        heapq.heapreplace(arriving, (time + gap(h), i, h))
+    return times
+
+
 def draw_sample(
-    key, n_labeled, n_rows, *, replace, together, labeled, unlabeled, n_confirmed=0, confirmed=0
+    key, ids, n_labeled, *, replace, together, labeled, unlabeled, n_confirmed=0, confirmed=0
 ):
-    """Positions of the rows that a tree uses.
+    """Positions of the rows that a tree uses, given the ids of all rows.
 
     Labeled rows come first, then unlabeled rows that were found positive.
     """
+    n_rows = len(ids)
     others = n_labeled + n_confirmed
-    drawn = labeled + confirmed + unlabeled
-    if not replace and drawn == n_rows:
-        return np.arange(n_rows)
-    rng = Rng(derive(key, SAMPLE))
-    times = np.zeros(n_rows, dtype=int)
-
-    def draw(first, size, draws):
-        if replace:
-            for _ in range(draws):
-                times[first + rng.below(size)] += 1
-        else:
-            for j in range(size - draws, size):
-                row = first + rng.below(j + 1)
-                times[first + j if times[row] else row] += 1
-
+    key = derive(key, SAMPLE)
+    groups = [slice(0, n_labeled), slice(n_labeled, others), slice(others, n_rows)]
     if together:
-        draw(0, n_rows, n_rows)
-        for first, last in ((0, n_labeled), (n_labeled, others), (others, n_rows)):
-            if first < last and times[first:last].sum() == 0:
-                times[first + rng.below(last - first)] += 1
+        times = draw(key, ids, n_rows, replace=True)
+        for group in groups:
+            if len(ids[group]) and times[group].sum() == 0:
+                times[group] = draw(key, ids[group], 1, replace=False)
     else:
-        draw(0, n_labeled, labeled)
-        draw(n_labeled, n_confirmed, confirmed)
-        draw(others, n_rows - others, unlabeled)
+        times = np.concatenate(
+            [
+                draw(key, ids[group], draws, replace=replace)
+                for group, draws in zip(groups, (labeled, confirmed, unlabeled), strict=True)
+            ]
+        )
     return np.repeat(np.arange(n_rows), times)
 
 
-def draw_outside_fold(key, tree, fold, n_folds, n_labeled, *, replace, labeled, unlabeled):
+def draw_outside_fold(key, tree, ids, fold, n_folds, n_labeled, *, replace, labeled, unlabeled):
     """Positions of the rows that a tree uses, among those whose fold is not `tree` mod `n_folds`.
 
     `labeled` and `unlabeled` are the largest numbers of rows to draw.
@@ -490,7 +510,7 @@ def draw_outside_fold(key, tree, fold, n_folds, n_labeled, *, replace, labeled, 
     n_seen = int((seen < n_labeled).sum())
     return seen[
         draw_sample(
-            key, n_seen, len(seen), replace=replace, together=False,
+            key, ids[seen], n_seen, replace=replace, together=False,
             labeled=min(labeled, n_seen), unlabeled=min(unlabeled, len(seen) - n_seen),
         )
     ]  # fmt: skip

@@ -120,7 +120,7 @@ def test_forests_sample_found_positives_as_a_group(thresholds, sampling, scenari
         key = oracle.tree_key(seed_of(5), t)
         rows = order[
             oracle.draw_sample(
-                key, n_l, len(X), replace=sampling["bootstrap"],
+                key, order, n_l, replace=sampling["bootstrap"],
                 together=scenario == "single-training-set" and sampling == {"bootstrap": True},
                 labeled=int(rate * n_l), n_confirmed=n_c, confirmed=int(np.ceil(rate * n_c)),
                 unlabeled=int(np.ceil((n_u - n_c) * some / n_u)),

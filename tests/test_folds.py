@@ -51,7 +51,9 @@ def test_the_same_trees_and_held_out_means_as_the_oracle(thresholds, seed):
     forest = grow(table, rows, native)
     for t in range(n_trees):
         key = oracle.tree_key(seed, t)
-        drawn = oracle.draw_outside_fold(key, t, rows.fold, n_folds, rows.n_labeled, **draws)
+        drawn = oracle.draw_outside_fold(
+            key, t, rows.order, rows.fold, n_folds, rows.n_labeled, **draws
+        )
         assert (rows.fold[drawn] != t % n_folds).all()
         tree = reference_tree(
             X, labeled, weight, propensity, params, key, rows=rows.order[drawn], **kinds

@@ -177,7 +177,7 @@ def test_out_of_bag(blobs):
     for t, tree in enumerate(model.estimators_):
         n_l = int(labeled.sum())
         sample = oracle.draw_sample(
-            oracle.tree_key(seed_of(3), t), n_l, len(X),
+            oracle.tree_key(seed_of(3), t), order, n_l,
             replace=True, together=True, labeled=n_l, unlabeled=len(X) - n_l,
         )  # fmt: skip
         held_out = np.setdiff1d(np.arange(len(X)), order[sample])

@@ -250,7 +250,7 @@ def test_forests_draw_the_same_samples_as_the_oracle(thresholds, sampling, scena
     }
     for t in range(4):
         key = oracle.tree_key(seed_of(5), t)
-        rows = order[oracle.draw_sample(key, n_l, len(X), **draws)]
+        rows = order[oracle.draw_sample(key, order, n_l, **draws)]
         ones = np.ones(len(rows))
         tree = oracle.Tree(
             X[rows], labeled[rows], ones, ones, masses, key=key, risk="nnpu", loss="quadratic",

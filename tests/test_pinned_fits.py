@@ -33,11 +33,11 @@ PINNED = {
             scenario="single-training-set",
             random_state=2,
         ),
-        "fcc5384b5f34a5f6",
+        "ade1b86adea32944",
     ),
     "random forest": (
         PURandomForestClassifier(prior=0.5, n_estimators=10, random_state=3),
-        "fab5721f300ab759",
+        "a11e93005d846164",
     ),
     "one tree": (
         PUDecisionTreeClassifier(prior=0.5, loss="savage", min_samples_leaf=5, random_state=4),

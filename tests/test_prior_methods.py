@@ -7,9 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pu_clouds import clouds
 from sklearn.dummy import DummyClassifier
 
-from puforest._duplicate_rows import duplicate_groups
 from puforest._encoded import EncodedTable
-from puforest._folds import shared_folds
 from puforest.prior import ElkanNoto, KernelMean, TIcE
 from puforest.prior._base import PriorSample
 from puforest.prior._intervals import bootstrapped
@@ -173,34 +171,6 @@ def prior_sample(X, labeled):
     weight = np.ones(len(X))
     totals = (labeled.sum(), (~labeled).sum())
     return PriorSample(labeled, weight, *totals, EncodedTable(X), X, np.arange(len(X)))
-
-
-@pytest.mark.parametrize("n_folds", [2, 5])
-def test_duplicate_rows_share_a_fold(n_folds):
-    """Rows 0 to 19 are labeled, 10 to 19 repeat 0 to 9, and 40 to 59 repeat 0 to 19."""
-    X = np.arange(60.0)[:, None]
-    X[10:20] = X[:10]
-    X[40:] = X[:20]
-    labeled = np.arange(60) < 20
-    fold = shared_folds(duplicate_groups(X), labeled, n_folds, np.random.RandomState(1))
-    assert_array_equal(fold[40:], fold[:20])
-    assert_array_equal(fold[10:20], fold[:10])
-    assert len(np.unique(fold[labeled])) == n_folds
-
-
-def test_identical_rows_are_split():
-    labeled = np.arange(60) < 20
-    fold = shared_folds(np.zeros(60, dtype=int), labeled, 5, np.random.RandomState(0))
-    assert_array_equal(np.bincount(fold[labeled]), [4] * 5)
-    assert_array_equal(np.bincount(fold[~labeled]), [8] * 5)
-
-
-def test_duplicate_rows_are_split_if_folds_would_be_uneven():
-    X = np.repeat(np.arange(4.0), 5)[:, None]
-    labeled = np.arange(20) % 2 == 0
-    fold = shared_folds(duplicate_groups(X), labeled, 5, np.random.RandomState(0))
-    for part in (labeled, ~labeled):
-        assert_array_equal(np.bincount(fold[part]), [2] * 5)
 
 
 def test_bootstrap_draws_rows():

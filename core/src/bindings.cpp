@@ -18,6 +18,7 @@
 #include "puforest/kernels.hpp"
 #include "puforest/predict.hpp"
 #include "puforest/row_hashes.hpp"
+#include "puforest/sampling.hpp"
 #include "puforest/train.hpp"
 
 namespace nb = nanobind;
@@ -125,6 +126,8 @@ struct TrainingRows {
     std::optional<In<double>> sample;
     std::optional<In<std::uint8_t>> fold;
     std::uint32_t n_confirmed;
+    std::optional<In<std::uint64_t>> ids;
+    double complete;
 
     RowWeights weights() const {
         const bool checked = positive && positive->shape(0) == order.shape(0);
@@ -143,6 +146,8 @@ struct TrainingRows {
 FitRows view(const TrainingRows& rows) {
     FitRows result{view(rows.order), rows.n_labeled, {}, rows.n_confirmed};
     if (rows.fold) result.fold = view(*rows.fold);
+    if (rows.ids) result.ids = view(*rows.ids);
+    result.complete = rows.complete;
     return result;
 }
 
@@ -256,6 +261,25 @@ Out<std::uint64_t> hash_rows(const X& x) {
         return row_hashes(view(x));
     };
     return own(hashes(), {n_rows});
+}
+
+Out<Row> sampled_positions(const TrainingRows& rows, const TrainParams& params, std::size_t tree) {
+    check_sampling(view(rows), params.sampling);
+    std::vector<Row> drawn = draw_sample(params, tree, view(rows)).rows;
+    const std::size_t n_drawn = drawn.size();
+    return own(std::move(drawn), {n_drawn});
+}
+
+Out<std::uint8_t> sampled_ids(std::uint64_t first_id, std::size_t n_ids,
+                              const std::vector<SampledFraction>& samples, unsigned n_threads) {
+    std::vector<std::uint8_t> marks(n_ids);
+    {
+        const Progress none;
+        const Poll poll = polling(none);
+        const nb::gil_scoped_release release;
+        mark_sampled(first_id, samples, marks, n_threads, poll);
+    }
+    return own(std::move(marks), {n_ids});
 }
 
 // Check the width of X and call fill(X, poll) without the GIL.
@@ -395,9 +419,10 @@ NB_MODULE(_core, m) {
         .def(nb::init<double, double, double, double, double>(), "labeled_p"_a, "labeled_u"_a,
              "unlabeled_u"_a, "confirmed_p"_a = 0.0, "confirmed_u"_a = 0.0);
     nb::class_<Sampling>(m, "Sampling")
-        .def(nb::init<bool, bool, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>(),
+        .def(nb::init<bool, bool, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t,
+                      std::uint32_t, std::optional<std::uint64_t>>(),
              "replace"_a, "together"_a, "labeled"_a, "unlabeled"_a, "n_folds"_a = 0,
-             "confirmed"_a = 0);
+             "confirmed"_a = 0, "n_samples"_a = 0, "seed"_a = nb::none());
     nb::class_<TrainParams>(m, "TrainParams")
         .def(nb::init<>())
         .def_rw("risk", &TrainParams::risk)
@@ -421,9 +446,19 @@ NB_MODULE(_core, m) {
         .def_rw("decreasing_features", &TrainParams::decreasing_features);
     nb::class_<TrainingRows>(m, "TrainingRows")
         .def(nb::init<In<Row>, std::uint32_t, std::optional<In<double>>, std::optional<In<double>>,
-                      std::optional<In<std::uint8_t>>, std::uint32_t>(),
+                      std::optional<In<std::uint8_t>>, std::uint32_t,
+                      std::optional<In<std::uint64_t>>, double>(),
              "order"_a, "n_labeled"_a, "positive"_a = nb::none(), "sample"_a = nb::none(),
-             "fold"_a.noconvert() = nb::none(), "n_confirmed"_a = 0);
+             "fold"_a.noconvert() = nb::none(), "n_confirmed"_a = 0,
+             "ids"_a.noconvert() = nb::none(), "complete"_a = 1.0);
+
+    m.def("draw_sample", &sampled_positions, "rows"_a, "params"_a, "tree"_a,
+          "Positions of the rows that a tree is grown on, in ascending order.");
+    nb::exception<IncompleteSample>(m, "IncompleteSample", PyExc_RuntimeError);
+    nb::class_<SampledFraction>(m, "SampledFraction")
+        .def(nb::init<std::uint64_t, std::uint32_t, double>(), "seed"_a, "number"_a, "fraction"_a);
+    m.def("mark_sampled", &sampled_ids, "first_id"_a, "n_ids"_a, "samples"_a, "n_threads"_a,
+          "Mark the consecutive ids that are in any of the samples with 1, others with 0.");
 
     nb::class_<Codes>(m, "Codes", "Codes of the training rows of a matrix.")
         .def_prop_ro("n_features", &Codes::n_features);

@@ -1,31 +1,124 @@
 #include "puforest/sampling.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
+#include <limits>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 namespace puforest {
 namespace {
 
-using Multiplicity = std::vector<std::uint32_t>;
-
-void draw_with_replacement(Rng& rng, Row first, std::uint32_t size, std::uint32_t draws,
-                           Multiplicity& times) {
-    for (std::uint32_t i = 0; i < draws; ++i) ++times[first + rng.below(size)];
+std::uint64_t sample_key(std::uint64_t seed, std::uint64_t number) {
+    return derive(tree_key(seed, number), kSample);
 }
 
-// Floyd's algorithm: every subset of `draws` rows is equally likely.
-void draw_without_replacement(Rng& rng, Row first, std::uint32_t size, std::uint32_t draws,
-                              Multiplicity& times) {
-    for (std::uint32_t j = size - draws; j < size; ++j) {
-        const Row row = first + static_cast<Row>(rng.below(std::uint64_t{j} + 1));
-        ++times[times[row] ? first + j : row];
+// A row that may be drawn, and its place in the order of arrival.
+template <class Time>
+struct Arrival {
+    Time time;
+    Row row;
+
+    auto operator<=>(const Arrival&) const = default;
+};
+
+// Exponential waiting time, increasing in the hash.
+double gap(std::uint64_t hash) {
+    return -std::log(static_cast<double>((~hash >> 11) + 1) * 0x1.0p-53);
+}
+
+// At least this fraction of all hashes is at most the limit, despite rounding.
+std::uint64_t hash_limit(double fraction) {
+    constexpr double kHashes = 0x1.0p64, kRounding = 0x1.0p-40;
+    const double limit = (fraction + kRounding) * kHashes;
+    return limit < kHashes ? static_cast<std::uint64_t>(limit)
+                           : std::numeric_limits<std::uint64_t>::max();
+}
+
+// Draws the rows of one tree. Every row arrives again and again, at the times of a Poisson process
+// that is a hash of the tree and the id of the row. The rows that arrive first are a sample without
+// replacement, and the first arrivals are draws with replacement.
+class Drawing {
+public:
+    Drawing(const FitRows& rows, std::uint64_t key, std::optional<std::size_t> left_out)
+        : rows_(rows), key_(key), left_out_(left_out) {}
+
+    // Number of rows in a group that are not left out.
+    std::uint32_t available(Row first, Row last) const {
+        if (!left_out_) return last - first;
+        const auto group = rows_.fold.subspan(first, last - first);
+        return last - first - static_cast<std::uint32_t>(std::ranges::count(group, *left_out_));
     }
-}
 
-std::uint32_t total(const Multiplicity& times, Row first, Row last) {
-    return std::accumulate(times.begin() + first, times.begin() + last, std::uint32_t{0});
-}
+    // Append the positions of the drawn rows, in ascending order.
+    void without_replacement(Row first, Row last, std::uint32_t draws,
+                             std::vector<Row>& out) const {
+        const std::uint32_t n = available(first, last);
+        if (draws == n) {
+            for (Row row = first; row < last; ++row) {
+                if (is_available(row)) out.push_back(row);
+            }
+            return;
+        }
+        std::vector<Arrival<std::uint64_t>> arrivals;
+        for (double expected = enough_for(draws); arrivals.size() < draws; expected *= 2) {
+            arrivals.clear();
+            for_each_hash_below(
+                hash_limit(expected / n), first, last,
+                [&](Row row, std::uint64_t hash) { arrivals.push_back({hash, row}); });
+        }
+        append_first(arrivals, draws, out);
+    }
+
+    void with_replacement(Row first, Row last, std::uint32_t draws, std::vector<Row>& out) const {
+        const std::uint32_t n = available(first, last);
+        std::vector<Arrival<double>> arrivals;
+        for (double expected = enough_for(draws); arrivals.size() < draws; expected *= 2) {
+            arrivals.clear();
+            const double end = expected / n;
+            for_each_hash_below(hash_limit(1 - std::exp(-end)), first, last,
+                                [&](Row row, std::uint64_t hash) {
+                                    for (double time = gap(hash); time < end; time += gap(hash)) {
+                                        arrivals.push_back({time, row});
+                                        hash = derive(hash, 0);
+                                    }
+                                });
+        }
+        append_first(arrivals, draws, out);
+    }
+
+private:
+    bool is_available(Row row) const { return !left_out_ || rows_.fold[row] != *left_out_; }
+
+    // A number of arrivals that is rarely too small: eight standard deviations more.
+    static double enough_for(std::uint32_t draws) { return draws + 8 * std::sqrt(draws) + 32; }
+
+    // Nearly all hashes are larger than the limit, so folds are looked up only for the others.
+    template <class Visit>
+    void for_each_hash_below(std::uint64_t limit, Row first, Row last, const Visit& visit) const {
+        for (Row row = first; row < last; ++row) {
+            const std::uint64_t hash = derive(key_, rows_.id(row));
+            if (hash <= limit && is_available(row)) visit(row, hash);
+        }
+    }
+
+    template <class Time>
+    static void append_first(std::vector<Arrival<Time>>& arrivals, std::uint32_t draws,
+                             std::vector<Row>& out) {
+        if (draws < arrivals.size()) {
+            std::ranges::nth_element(arrivals, arrivals.begin() + draws);
+            arrivals.resize(draws);
+        }
+        const std::size_t begin = out.size();
+        for (const auto& arrival : arrivals) out.push_back(arrival.row);
+        std::ranges::sort(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end());
+    }
+
+    const FitRows& rows_;
+    std::uint64_t key_;
+    std::optional<std::size_t> left_out_;
+};
 
 void require(bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(what);
@@ -42,19 +135,6 @@ void check_folds(const FitRows& rows, std::uint32_t n_folds) {
     }
 }
 
-// All rows of other folds.
-Sample outside_fold(const FitRows& rows, std::size_t fold) {
-    Sample sample;
-    sample.rows.reserve(rows.size());
-    for (Row row = 0; row < rows.size(); ++row) {
-        if (rows.fold[row] == fold) continue;
-        sample.rows.push_back(row);
-        sample.n_labeled += row < rows.n_labeled;
-        sample.n_confirmed += row >= rows.n_labeled && row < rows.others_begin();
-    }
-    return sample;
-}
-
 }  // namespace
 
 void check_order(std::span<const Row> order, std::size_t x_rows) {
@@ -65,12 +145,15 @@ void check_order(std::span<const Row> order, std::size_t x_rows) {
 }
 
 void check_sampling(const FitRows& rows, const Sampling& sampling) {
+    require(rows.ids.empty() || rows.ids.size() == rows.order.size(), "ids require one per row");
     require(rows.n_labeled > 0 && rows.n_labeled < rows.order.size(),
             "both labeled and unlabeled rows are required");
     require(rows.n_confirmed < rows.order.size() - rows.n_labeled,
             "unlabeled rows that were not found positive are required");
     if (sampling.n_folds > 0) {
         require(!sampling.together, "rows are sampled by group if there are folds");
+        require(sampling.n_samples % sampling.n_folds == 0,
+                "n_samples must be a multiple of n_folds");
         check_folds(rows, sampling.n_folds);
     }
     if (sampling.together) return;
@@ -83,57 +166,72 @@ void check_sampling(const FitRows& rows, const Sampling& sampling) {
             "cannot draw more rows than there are without replacement");
 }
 
-Sample draw_sample(const Sampling& sampling, std::uint64_t key, std::uint32_t n_labeled,
-                   std::uint32_t n_rows, std::uint32_t n_confirmed) {
-    const Row others = n_labeled + n_confirmed;
-    Sample sample;
-    if (sees_every_row(sampling, n_labeled, n_rows, n_confirmed)) {
-        sample.rows.resize(n_rows);
-        std::iota(sample.rows.begin(), sample.rows.end(), Row{0});
-        sample.n_labeled = n_labeled;
-        sample.n_confirmed = n_confirmed;
-        return sample;
-    }
-
-    Rng rng(derive(key, kSample));
-    Multiplicity times(n_rows);
-    if (sampling.together) {
-        draw_with_replacement(rng, 0, n_rows, n_rows, times);
-        // A tree needs all groups: if none of a group was drawn, draw one row of it.
-        const auto require_one = [&](Row first, Row last) {
-            if (first < last && total(times, first, last) == 0) {
-                ++times[first + rng.below(last - first)];
-            }
-        };
-        require_one(0, n_labeled);
-        require_one(n_labeled, others);
-        require_one(others, n_rows);
-    } else {
-        const auto draw = sampling.replace ? draw_with_replacement : draw_without_replacement;
-        draw(rng, 0, n_labeled, sampling.labeled, times);
-        draw(rng, n_labeled, n_confirmed, sampling.confirmed, times);
-        draw(rng, others, n_rows - others, sampling.unlabeled, times);
-    }
-    sample.n_labeled = total(times, 0, n_labeled);
-    sample.n_confirmed = total(times, n_labeled, others);
-    sample.rows.reserve(sample.n_labeled + total(times, n_labeled, n_rows));
-    for (Row row = 0; row < n_rows; ++row) sample.rows.insert(sample.rows.end(), times[row], row);
-    return sample;
+void mark_sampled(std::uint64_t first_id, std::span<const SampledFraction> samples,
+                  std::span<std::uint8_t> marks, std::uint32_t n_threads, const Poll& poll) {
+    constexpr std::size_t kBlock = 1 << 16;
+    run_tasks((marks.size() + kBlock - 1) / kBlock, n_threads,
+              [&](std::size_t block, const StopFlag&) {
+                  const std::size_t begin = block * kBlock,
+                                    end = std::min(begin + kBlock, marks.size());
+                  for (const SampledFraction& sample : samples) {
+                      const std::uint64_t key = sample_key(sample.seed, sample.number);
+                      const std::uint64_t limit = hash_limit(sample.fraction);
+                      for (std::size_t i = begin; i < end; ++i) {
+                          marks[i] |= derive(key, first_id + i) <= limit;
+                      }
+                  }
+              },
+              poll);
 }
 
 Sample draw_sample(const TrainParams& params, std::size_t tree, const FitRows& rows) {
-    Sampling sampling = params.sampling;
-    const std::uint64_t key = tree_key(params.seed, tree);
-    if (sampling.n_folds == 0) {
-        return draw_sample(sampling, key, rows.n_labeled, rows.size(), rows.n_confirmed);
+    const Sampling& sampling = params.sampling;
+    const std::size_t number = sampling.n_samples > 0 ? tree % sampling.n_samples : tree;
+    const std::uint64_t key = sample_key(sampling.seed.value_or(params.seed), number);
+    const auto left_out =
+        sampling.n_folds > 0 ? std::optional(tree % sampling.n_folds) : std::nullopt;
+    const Drawing drawing(rows, key, left_out);
+    const Row others = rows.others_begin();
+    Sample sample;
+    if (sampling.together) {
+        drawing.with_replacement(0, rows.size(), rows.size(), sample.rows);
+        // A tree needs all groups: if none of a group was drawn, draw the row that arrives first.
+        for (const auto& [first, last] :
+             {std::pair{Row{0}, rows.n_labeled}, {rows.n_labeled, others}, {others, rows.size()}}) {
+            const auto begin = std::ranges::lower_bound(sample.rows, first);
+            if (first == last || (begin != sample.rows.end() && *begin < last)) continue;
+            std::vector<Row> earliest;
+            drawing.without_replacement(first, last, 1, earliest);
+            sample.rows.insert(begin, earliest[0]);
+        }
+    } else {
+        const auto draw = [&](Row first, Row last, std::uint32_t draws) {
+            const std::uint32_t available = drawing.available(first, last);
+            if (draws > available && rows.complete < 1 && first == others) throw IncompleteSample();
+            if (sampling.n_folds > 0) draws = std::min(draws, available);
+            if (draws == 0) return;
+            if (sampling.replace) {
+                drawing.with_replacement(first, last, draws, sample.rows);
+            } else {
+                drawing.without_replacement(first, last, draws, sample.rows);
+            }
+        };
+        draw(0, rows.n_labeled, sampling.labeled);
+        draw(rows.n_labeled, others, sampling.confirmed);
+        draw(others, rows.size(), sampling.unlabeled);
     }
-    const Sample seen = outside_fold(rows, tree % sampling.n_folds);
-    const auto n_seen = static_cast<std::uint32_t>(seen.rows.size());
-    sampling.labeled = std::min(sampling.labeled, seen.n_labeled);
-    sampling.confirmed = std::min(sampling.confirmed, seen.n_confirmed);
-    sampling.unlabeled = std::min(sampling.unlabeled, n_seen - seen.n_labeled - seen.n_confirmed);
-    Sample sample = draw_sample(sampling, key, seen.n_labeled, n_seen, seen.n_confirmed);
-    for (Row& row : sample.rows) row = seen.rows[row];
+    if (rows.complete < 1) {
+        const std::uint64_t limit = hash_limit(rows.complete);
+        const auto is_left_out = [&](Row row) { return derive(key, rows.id(row)) > limit; };
+        const auto first = std::ranges::lower_bound(sample.rows, others);
+        if (std::any_of(first, sample.rows.end(), is_left_out)) throw IncompleteSample();
+    }
+    const auto count_below = [&](Row row) {
+        return static_cast<std::uint32_t>(std::ranges::lower_bound(sample.rows, row) -
+                                          sample.rows.begin());
+    };
+    sample.n_labeled = count_below(rows.n_labeled);
+    sample.n_confirmed = count_below(others) - sample.n_labeled;
     return sample;
 }
 

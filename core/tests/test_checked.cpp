@@ -1,6 +1,7 @@
 // Unlabeled rows that were checked: those found positive are a group, and weights can be zero.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include "check.hpp"
@@ -114,12 +115,13 @@ TEST(checked_rows_without_weight_have_no_mass) {
 }
 
 TEST(checked_groups_are_sampled_separately) {
-    const std::uint32_t n_labeled = 12, n_confirmed = 8, n_rows = 40;
+    std::vector<Row> order(40);
+    std::iota(order.begin(), order.end(), Row{0});
+    TrainParams params;
     for (const bool replace : {false, true}) {
-        const Sampling sampling{replace, false, 6, 10, 0, 4};
-        for (std::uint64_t tree = 0; tree < 50; ++tree) {
-            const Sample sample =
-                draw_sample(sampling, tree_key(1, tree), n_labeled, n_rows, n_confirmed);
+        params.sampling = {replace, false, 6, 10, 0, 4};
+        for (std::size_t tree = 0; tree < 50; ++tree) {
+            const Sample sample = draw_sample(params, tree, {order, 12, {}, 8});
             const auto within = [&](Row first, Row last) {
                 return std::ranges::count_if(sample.rows,
                                              [&](Row row) { return row >= first && row < last; });
@@ -129,8 +131,10 @@ TEST(checked_groups_are_sampled_separately) {
             CHECK(within(20, 40) == 10);
         }
     }
-    for (std::uint64_t tree = 0; tree < 100; ++tree) {
-        const Sample sample = draw_sample({true, true, 0, 0}, tree_key(2, tree), 1, 30, 1);
+    params.sampling = {true, true, 0, 0};
+    order.resize(30);
+    for (std::size_t tree = 0; tree < 100; ++tree) {
+        const Sample sample = draw_sample(params, tree, {order, 1, {}, 1});
         CHECK(sample.n_labeled > 0 && sample.n_confirmed > 0);
         CHECK(sample.rows.size() > sample.n_labeled + sample.n_confirmed);
     }

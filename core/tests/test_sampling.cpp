@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -14,8 +15,19 @@ namespace {
 
 constexpr std::uint32_t kLabeled = 12, kRows = 40, kUnlabeled = kRows - kLabeled;
 
+// A sample among rows whose ids are their positions.
+Sample draw_among(const Sampling& sampling, std::uint64_t seed, std::size_t tree,
+                  std::uint32_t n_labeled, std::uint32_t n_rows) {
+    std::vector<Row> order(n_rows);
+    std::iota(order.begin(), order.end(), Row{0});
+    TrainParams params;
+    params.seed = seed;
+    params.sampling = sampling;
+    return draw_sample(params, tree, {order, n_labeled});
+}
+
 Sample draw(const Sampling& sampling, std::uint64_t tree) {
-    return draw_sample(sampling, tree_key(3, tree), kLabeled, kRows);
+    return draw_among(sampling, 3, tree, kLabeled, kRows);
 }
 
 bool is_sound(const Sample& sample, std::uint32_t n_labeled, std::uint32_t n_rows) {
@@ -54,10 +66,6 @@ TEST(sampling_every_row_is_the_identity) {
     CHECK(sample.n_labeled == kLabeled);
     CHECK(sample.rows.size() == kRows);
     for (Row row = 0; row < sample.rows.size(); ++row) CHECK(sample.rows[row] == row);
-    CHECK(sees_every_row({false, false, kLabeled, kUnlabeled}, kLabeled, kRows));
-    CHECK(!sees_every_row({true, false, kLabeled, kUnlabeled}, kLabeled, kRows));
-    CHECK(!sees_every_row({false, false, kLabeled, kUnlabeled - 1}, kLabeled, kRows));
-    CHECK(!sees_every_row({false, false, kLabeled - 1, kUnlabeled}, kLabeled, kRows));
 }
 
 TEST(sampling_without_replacement) {
@@ -105,14 +113,14 @@ TEST(sampling_together_always_has_both_groups) {
     for (const std::uint32_t n_labeled : {1u, 2u, 28u, 29u}) {
         bool topped_up = false;
         for (std::uint64_t tree = 0; tree < 100; ++tree) {
-            const Sample sample = draw_sample({true, true, 0, 0}, tree_key(4, tree), n_labeled, 30);
+            const Sample sample = draw_among({true, true, 0, 0}, 4, tree, n_labeled, 30);
             CHECK(is_sound(sample, n_labeled, 30));
             CHECK(sample.rows.size() == 30 || sample.rows.size() == 31);
             topped_up |= sample.rows.size() == 31;
         }
         CHECK(topped_up);
     }
-    const Sample two = draw_sample({true, true, 0, 0}, 1, 1, 2);
+    const Sample two = draw_among({true, true, 0, 0}, 1, 0, 1, 2);
     CHECK(is_sound(two, 1, 2));
 }
 
@@ -154,7 +162,8 @@ Sample draw_with_folds(Sampling sampling, std::size_t tree, const FitRows& rows)
 }
 
 TEST(sampling_leaves_out_the_fold_of_the_tree) {
-    const std::vector<Row> order(kRows);
+    std::vector<Row> order(kRows);
+    std::iota(order.begin(), order.end(), Row{0});
     const std::vector<std::uint8_t> fold = random_folds(kRows, kFolds);
     const FitRows rows{order, kLabeled, fold};
     for (std::size_t tree = 0; tree < 30; ++tree) {
@@ -184,7 +193,8 @@ TEST(sampling_leaves_out_the_fold_of_the_tree) {
 TEST(sampling_with_folds_is_uniform) {
     constexpr std::size_t kTrees = 12'000;
     constexpr std::uint32_t kAll = 39;  // a third of each group in each fold
-    const std::vector<Row> order(kAll);
+    std::vector<Row> order(kAll);
+    std::iota(order.begin(), order.end(), Row{0});
     std::vector<std::uint8_t> fold(kAll);
     for (Row row = 0; row < kAll; ++row) fold[row] = static_cast<std::uint8_t>(row % kFolds);
     for (const bool replace : {false, true}) {
@@ -206,7 +216,101 @@ TEST(sampling_ignores_folds_without_their_number) {
     params.sampling = {true, false, 8, 9};
     check_sampling({order, kLabeled, fold}, params.sampling);
     CHECK(draw_sample(params, 4, {order, kLabeled, fold}).rows ==
-          draw_sample(params.sampling, tree_key(0, 4), kLabeled, kRows).rows);
+          draw_sample(params, 4, {order, kLabeled}).rows);
+}
+
+// The ids that a tree draws from some positions of a large table.
+std::vector<std::uint64_t> drawn_ids(const TrainParams& params, std::size_t tree,
+                                     const std::vector<std::uint64_t>& ids, std::uint32_t n_labeled,
+                                     double complete = 1) {
+    const std::vector<Row> order(ids.size());  // not used, since there are ids
+    const Sample sample = draw_sample(params, tree, {order, n_labeled, {}, 0, ids, complete});
+    std::vector<std::uint64_t> drawn;
+    for (const Row row : sample.rows) drawn.push_back(ids[row]);
+    return drawn;
+}
+
+// If the rows that a tree draws are kept, and any others are dropped, it draws the same ones.
+TEST(sampling_depends_on_ids_and_not_on_other_rows) {
+    constexpr std::uint32_t kMany = 3000;
+    std::vector<std::uint64_t> ids(kMany);
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = (std::uint64_t{1} << 40) + 7 * i;
+    TrainParams params;
+    params.seed = 5;
+    for (const bool replace : {false, true}) {
+        params.sampling = {replace, false, 10, 200};
+        for (std::size_t tree = 0; tree < 10; ++tree) {
+            const std::vector<std::uint64_t> drawn = drawn_ids(params, tree, ids, kLabeled);
+            CHECK(drawn.size() == 210);
+            std::vector<std::uint64_t> part(ids.begin(), ids.begin() + kLabeled);
+            Rng rng(tree);
+            for (std::size_t i = kLabeled; i < ids.size(); ++i) {
+                const bool is_drawn = std::binary_search(drawn.begin(), drawn.end(), ids[i]);
+                if (is_drawn || rng.below(3) == 0) part.push_back(ids[i]);
+            }
+            CHECK(part.size() < kMany / 2);
+            CHECK(drawn_ids(params, tree, part, kLabeled) == drawn);
+            CHECK(drawn_ids(params, tree, part, kLabeled, 0.2) == drawn);
+            CHECK_THROWS(IncompleteSample, drawn_ids(params, tree, part, kLabeled, 0.02));
+            part.resize(100);
+            CHECK_THROWS(IncompleteSample, drawn_ids(params, tree, part, kLabeled, 0.2));
+        }
+    }
+}
+
+// The smaller of two samples of a tree is a part of the larger one.
+TEST(sampling_is_nested) {
+    for (const bool replace : {false, true}) {
+        for (std::size_t tree = 0; tree < 20; ++tree) {
+            const Sample few = draw({replace, false, 4, 9}, tree);
+            const Sample more = draw({replace, false, 8, 20}, tree);
+            CHECK(std::ranges::includes(more.rows, few.rows));
+        }
+    }
+}
+
+// Marks are those of the rows that a sample of this size draws, and a few more.
+TEST(sampling_marks_early_rows) {
+    constexpr std::uint32_t kMany = 200'000;
+    constexpr std::uint64_t kFirst = std::uint64_t{1} << 33;
+    std::vector<std::uint64_t> ids(kMany);
+    std::iota(ids.begin(), ids.end(), kFirst);
+    TrainParams params;
+    params.seed = 7;
+    params.sampling = {false, false, 1, 1000};
+    const std::vector<SampledFraction> samples{{7, 3, 0.007}, {7, 4, 0.007}};
+    std::vector<std::uint8_t> marks(kMany);
+    mark_sampled(kFirst, samples, marks, 2, {});
+    const auto n_marked = std::ranges::count(marks, 1);
+    CHECK(n_marked > 2500 && n_marked < 3100);
+    for (const std::size_t tree : {3u, 4u}) {
+        for (const std::uint64_t id : drawn_ids(params, tree, ids, 1)) {
+            CHECK(id == kFirst || marks[id - kFirst] == 1);
+        }
+    }
+}
+
+TEST(sampling_shares_samples) {
+    std::vector<Row> order(kRows);
+    std::iota(order.begin(), order.end(), Row{0});
+    const std::vector<std::uint8_t> fold = random_folds(kRows, kFolds);
+    const FitRows rows{order, kLabeled, fold};
+    TrainParams params;
+    params.sampling = {false, false, 4, 9, kFolds, 0, 2 * kFolds, 8};
+    TrainParams other = params;
+    other.seed = 1;
+    check_sampling(rows, params.sampling);
+    for (std::size_t tree = 0; tree < 2 * kFolds; ++tree) {
+        const Sample sample = draw_sample(params, tree, rows);
+        CHECK(draw_sample(other, tree, rows).rows == sample.rows);
+        CHECK(draw_sample(params, tree + 2 * kFolds, rows).rows == sample.rows);
+        CHECK(draw_sample(params, tree + kFolds, rows).rows != sample.rows);
+    }
+    params.sampling.n_samples = 2 * kFolds + 1;
+    CHECK_THROWS(std::invalid_argument, check_sampling(rows, params.sampling));
+    const std::vector<std::uint64_t> ids(kRows - 1);
+    CHECK_THROWS(std::invalid_argument,
+                 check_sampling({order, kLabeled, {}, 0, ids}, {false, false, 4, 9}));
 }
 
 TEST(sampling_rejects_invalid_folds) {

@@ -186,7 +186,7 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
             scenario=self.scenario,
             prior=prior,
             labeled=rows.labeled_weight,
-            unlabeled=rows.unlabeled_weight,
+            unlabeled=rows.totals.unlabeled,
             propensity=rows.propensity,
         )
 

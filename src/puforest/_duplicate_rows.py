@@ -12,12 +12,18 @@ from puforest._encoded import EncodedTable
 from puforest._matrix import column_place, opened, stacked
 
 
+def row_contents(table: EncodedTable) -> NDArray[np.uint64]:
+    """Return a hash of the contents of each row. Missing values are equal to each other."""
+    hashes: NDArray[np.uint64] = _core.row_hashes(table.native())
+    return hashes
+
+
 def duplicate_groups(X: check.MatrixLike) -> NDArray[np.intp]:
     """Number the distinct rows in order of appearance; return the number of each row.
 
-    Missing values are equal to each other. Rows are compared by 64-bit hashes.
+    Rows are compared by 64-bit hashes.
     """
-    hashes = _core.row_hashes(_numbers(X).native())
+    hashes = row_contents(_numbers(X))
     _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
     number = np.empty_like(first)
     number[np.argsort(first)] = np.arange(len(first))

@@ -57,7 +57,7 @@ def group_masses(
     scenario: str,
     prior: float | None,
     labeled: NDArray[np.float64],
-    unlabeled: NDArray[np.float64],
+    unlabeled: NDArray[np.float64] | float,
     propensity: NDArray[np.float64] | None = None,
 ) -> GroupMasses:
     """Compute the masses of the two groups of rows.
@@ -71,8 +71,10 @@ def group_masses(
     prior : float or None
         Class prior. If None, use the class frequency with ``risk="pn"``, and otherwise the sum of
         the inverse propensities.
-    labeled, unlabeled : ndarray
-        Sample weights of each group.
+    labeled : ndarray
+        Sample weights of the labeled rows.
+    unlabeled : ndarray or float
+        Sample weights of the unlabeled rows, or their sum.
     propensity : ndarray, optional
         Probability that each labeled row is labeled given that it is positive.
 
@@ -86,12 +88,13 @@ def group_masses(
     ...              labeled=np.ones(20), unlabeled=np.ones(80))
     GroupMasses(labeled_p=0.4, labeled_u=0.2, unlabeled_u=0.8, confirmed_p=0.0, confirmed_u=0.0)
     """
-    fraction = float(labeled.sum() / (labeled.sum() + unlabeled.sum()))
+    total = labeled.sum() + np.sum(unlabeled)
+    fraction = float(labeled.sum() / total)
     if risk == "pn":
         prior = _prior_from_weights(fraction) if prior is None else prior
         return GroupMasses(prior, prior, 1 - prior)
     if prior is None:
-        prior = _prior_from_propensity(scenario, labeled, unlabeled, propensity)
+        prior = _prior_from_propensity(scenario, labeled, float(total), propensity)
     if scenario == "case-control":
         return GroupMasses(prior, 0.0, 1.0)
     refuse_impossible_prior(prior, fraction)
@@ -130,7 +133,7 @@ def _prior_from_weights(fraction: float) -> float:
 def _prior_from_propensity(
     scenario: str,
     labeled: NDArray[np.float64],
-    unlabeled: NDArray[np.float64],
+    total: float,
     propensity: NDArray[np.float64] | None,
 ) -> float:
     if propensity is None:
@@ -143,7 +146,7 @@ def _prior_from_propensity(
             "prior=None: propensities imply the prior only with scenario='single-training-set'. "
             "With scenario='case-control' pass the prior too, for example prior=0.3."
         )
-    prior = float((labeled / propensity).sum() / (labeled.sum() + unlabeled.sum()))
+    prior = float((labeled / propensity).sum() / total)
     if prior <= check.TINY:
         raise ValueError(
             f"sample_weight and propensity: the labeled rows represent {prior:g} of the "

@@ -17,12 +17,30 @@ from puforest._warnings import warn
 MAX_LABELED_FRACTION = 0.9
 
 
+@dataclass(frozen=True)
+class Totals:
+    """Size of the training data.
+
+    Attributes
+    ----------
+    labeled, unlabeled : float
+        Sum of the sample weights of each group.
+    n_unlabeled : int
+        Number of unlabeled rows.
+    """
+
+    labeled: float
+    unlabeled: float
+    n_unlabeled: int
+
+
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
     """Rows of a fit and their weights.
 
     Labeled rows come first, then unlabeled ones that were checked and found positive, then those
-    found negative, then the others.
+    found negative, then the others. The unlabeled rows can be a part of those of the training data:
+    the ones that some tree or the evaluation uses. All labeled rows are there.
     """
 
     classes: NDArray[Any]
@@ -35,6 +53,25 @@ class TrainingRows:
     n_confirmed: int = 0  # unlabeled rows found positive
     n_refuted: int = 0  # unlabeled rows found negative
     growth_weights: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None  # by position
+    ids: NDArray[np.uint64] | None = None  # by position, in the whole data; None: those of `order`
+    whole: Totals | None = None  # of the whole data, if these rows are a part of it
+    # Fractions of the hashes whose rows are in this part, of the samples of trees and of the rows
+    # to evaluate.
+    complete: float = 1.0
+    complete_evaluation: float = 1.0
+
+    @property
+    def totals(self) -> Totals:
+        """Size of the training data, of which these rows may be a part."""
+        if self.whole is not None:
+            return self.whole
+        sums = (float(self.labeled_weight.sum()), float(self.unlabeled_weight.sum()))
+        return Totals(*sums, self.n_unlabeled)
+
+    @property
+    def row_ids(self) -> NDArray[np.uint64]:
+        """Numbers of the rows in the whole data, by position."""
+        return self.order.astype(np.uint64) if self.ids is None else self.ids
 
     @property
     def known(self) -> NDArray[np.float64] | None:
@@ -79,26 +116,30 @@ class TrainingRows:
             check_probability=None if e is None else e[positions[:n]],
             n_confirmed=confirmed - n,
             n_refuted=refuted - confirmed,
+            ids=None if self.ids is None else self.ids[positions],
+            whole=self.totals,
         )
 
     def native(self) -> _core.TrainingRows:
         """Convert to the core's type, without weights if they are constant within each group."""
-        if self.growth_weights is not None:
-            return _core.TrainingRows(
-                self.order, self.n_labeled, *self.growth_weights, self.fold, self.n_confirmed
-            )
         groups = (self.labeled_weight, self.unlabeled_weight)
-        if self.propensity is None and all((g == g[0]).all() for g in groups):
-            return _core.TrainingRows(
-                self.order, self.n_labeled, fold=self.fold, n_confirmed=self.n_confirmed
-            )
+        positive: NDArray[np.float64] | None
+        sample: NDArray[np.float64] | None
+        if self.growth_weights is not None:
+            positive, sample = self.growth_weights
+        elif self.propensity is None and all((g == g[0]).all() for g in groups):
+            positive, sample = None, None
+        else:
+            positive, sample = self.positive_weight, self.weight
         return _core.TrainingRows(
             self.order,
             self.n_labeled,
-            self.positive_weight,
-            self.weight,
+            positive,
+            sample,
             self.fold,
             self.n_confirmed,
+            self.ids,
+            self.complete,
         )
 
 

@@ -16,18 +16,21 @@ from puforest._candidates import (
     N_FOLDS,
     VOTING,
     Candidate,
+    CandidateData,
     TrainingSet,
     compare,
-    compared_positions,
+    evaluated_rows,
     exchanged,
+    half_of,
     labeled_per_tree,
+    mean_scores,
 )
 from puforest._comparison import Comparison
-from puforest._duplicate_rows import duplicate_groups
+from puforest._duplicate_rows import row_contents
 from puforest._encoded import EncodedTable
 from puforest._estimator_docs import documented_pu_forest
 from puforest._fit_record import FitRecord, OutOfBag
-from puforest._folds import shared_folds
+from puforest._fold_table import fold_table
 from puforest._masses import GroupMasses
 from puforest._model import Forest
 from puforest._model_methods import ModelMethodsMixin
@@ -185,11 +188,7 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         -------
         self
         """
-        check.one_of("scenario", self.scenario, SCENARIOS)
-        checked_threshold(self.threshold)
-        prior = check.class_prior(self.prior)
-        recipes = checked_candidates(self.candidates)
-        n_trees = self._first_trees()
+        self._check_parameters()
         schema, table, y = FeatureSchema.of_training_data(
             X, y, estimator=type(self).__name__, categorical_features=self.categorical_features
         )
@@ -201,35 +200,78 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             checked=checked,
             check_probability=check_probability,
         )
-        _require_rows(rows)
-        verbose = check.verbosity(self.verbose)
-        estimates = prior is None and propensity is None
-        masses = None if estimates else self._masses(rows, prior)
+        data = self._training_set(schema, table, rows, draw_seed(self.random_state))
+        estimates = (y, sample_weight, checked, check_probability)
+        scores = self._fit_to(
+            data, schema, progress, lambda c: self._estimated(c, data, *estimates)
+        )
+        if len(scores) < len(rows.order):
+            scores = data.out_of_bag(self._forest, data.rows)
+        decision = np.full(len(table), np.nan)
+        decision[rows.order] = 2 * scores - 1
+        self._record = replace(self._record, out_of_bag=OutOfBag(decision, np.nan))
+        return self
 
-        seed = draw_seed(self.random_state)
-        rng = np.random.RandomState(seed)
+    def _check_parameters(self) -> None:
+        check.one_of("scenario", self.scenario, SCENARIOS)
+        checked_threshold(self.threshold)
+        check.class_prior(self.prior)
+        checked_candidates(self.candidates)
+        self._first_trees()
+        check.verbosity(self.verbose)
+
+    def _training_set(
+        self, schema: FeatureSchema, table: EncodedTable, rows: TrainingRows, seed: int
+    ) -> TrainingSet:
+        """Assign the rows to folds, choose those to evaluate, and encode them."""
+        _require_rows(rows)
+        if check.class_prior(self.prior) is not None or rows.propensity is not None:
+            self._masses(rows, check.class_prior(self.prior))  # refuses impossible priors
+        n_candidates = len(checked_candidates(self.candidates))
+        evaluated, compared = evaluated_rows(rows, n_candidates, seed)
         n_folds = min(N_FOLDS, rows.n_labeled, rows.n_unlabeled - rows.n_confirmed)
-        rows = with_folds(rows, table, n_folds, rng)
-        seeds = rng.randint(np.iinfo(np.int32).max, size=len(recipes)).tolist()
-        weighs_checks = rows.known is not None
-        candidates = [
-            Candidate(recipe, one_seed, weighs_checks)
-            for recipe, one_seed in zip(recipes, seeds, strict=True)
-        ]
+        rows = with_folds(rows, table, evaluated, n_folds, seed)
         n_threads = check.threads(self.n_jobs)
-        data = TrainingSet(
+        return TrainingSet(
             table=table,
             codes=encode(table, rows, n_threads),
             rows=rows,
+            evaluated=rows.at(evaluated),
+            compared=compared,
             n_folds=n_folds,
             scenario=self.scenario,
             monotone=monotone_features(self.monotonic_cst, schema),
-            compared=compared_positions(rows, len(recipes), rng),
+            seed=seed,
             n_threads=n_threads,
         )
+
+    def _fit_to(
+        self,
+        data: CandidateData,
+        schema: FeatureSchema,
+        progress: Callable[[float], object] | None,
+        estimate_prior: Callable[[Sequence[Candidate]], PriorEstimate],
+    ) -> Array:
+        """Grow candidates, keep the best, and calibrate them.
+
+        Sets the forest and the record, and returns the out-of-bag scores of the evaluated rows.
+        `estimate_prior` estimates the prior from the candidates that do not depend on it.
+        """
+        rows = data.evaluated
+        prior = check.class_prior(self.prior)
+        estimates = prior is None and rows.propensity is None
+        masses = None if estimates else self._masses(rows, prior)
+        recipes = checked_candidates(self.candidates)
+        seeds = np.random.RandomState(data.seed).randint(np.iinfo(np.int32).max, size=len(recipes))
+        weighs_checks = rows.known is not None
+        candidates = [
+            Candidate(recipe, seed, weighs_checks)
+            for recipe, seed in zip(recipes, seeds.tolist(), strict=True)
+        ]
+        n_trees = self._first_trees()
         automatic = self.n_estimators == "auto"
         n_compared = trees_to_compare(rows) if automatic and len(candidates) > 1 else n_trees
-        steps = Steps(2 * len(candidates) + 1, verbose, progress)
+        steps = Steps(2 * len(candidates) + 1, check.verbosity(self.verbose), progress)
         first = [c for c in candidates if not c.needs_prior]
         if first or not estimates:  # otherwise the estimation of the prior warns
             warn_if_swapped(rows)
@@ -238,9 +280,7 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             candidate.start(data, n_compared, unit, steps)
         estimate = given_estimate(self.prior)
         if masses is None:
-            estimate = self._estimate_prior_from(
-                first, data, y, sample_weight, checked, check_probability
-            )
+            estimate = estimate_prior(first)
             masses = self._masses(rows, estimate.value)
         for candidate in candidates:
             if candidate.needs_prior:
@@ -250,10 +290,7 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         settles = automatic and not is_fast(self.candidates)
         most = MAX_TREES if settles else n_trees
         n_each, scores = add_trees(kept, data, masses, unit, n_trees, most)
-        forest = Forest.joined([c.part(0, n_each, masses.labeled_p) for c in kept])
-        decision = np.full(len(table), np.nan)
-        decision[rows.order] = 2 * scores - 1
-        curve = score_curve((decision[rows.order] + 1) / 2, data.rows, masses)
+        curve = score_curve(scores, rows, masses)
         assert curve is not None  # every row has a score
         self._record = FitRecord(
             classes=rows.classes,
@@ -262,18 +299,17 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             masses=masses,
             prior_estimate=estimate,
             n_labeled=rows.n_labeled,
-            n_unlabeled=rows.n_unlabeled,
+            n_unlabeled=rows.totals.n_unlabeled,
             n_confirmed=rows.n_confirmed,
             n_refuted=rows.n_refuted,
-            seed=seed,
-            out_of_bag=OutOfBag(decision, np.nan),
+            seed=data.seed,
             curve=curve,
             calibrator=calibrated(curve, masses.labeled_p),
             comparison=comparison.completed({c.recipe: (n_each, c.seconds) for c in kept}),
         )
-        self._forest = forest
+        self._forest = Forest.joined([c.part(0, n_each, masses.labeled_p) for c in kept])
         steps.finish()
-        return self
+        return scores
 
     def _first_trees(self) -> int:
         """Return the number of trees of each candidate, and that the model starts with."""
@@ -285,7 +321,7 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             )
         return check.integer("n_estimators", self.n_estimators, 1)
 
-    def _estimate_prior_from(
+    def _estimated(
         self,
         grown: Sequence[Candidate],
         data: TrainingSet,
@@ -297,12 +333,10 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         """Estimate the prior from the out-of-bag scores of forests that do not depend on it."""
         if not grown:  # all recipes need a prior
             return self._estimate_prior(data.table, y, sample_weight, checked, check_probability)
-        scores = np.full(len(data.rows.order), np.nan)
-        scores[data.compared] = np.mean([c.scores for c in grown], axis=0)
         by_row = None
-        if data.compares_all:
+        if len(data.compared) == len(data.rows.order):
             by_row = np.full(len(y), np.nan)
-            by_row[data.rows.order] = scores
+            by_row[data.rows.order] = mean_scores(grown)
         estimate = prior_of_fit(
             y,
             sample_weight,
@@ -312,7 +346,8 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             score=by_row,
         )
         if estimate is None:
-            estimate = prior_from_scores(scores, data.rows, self.scenario)
+            compared = data.evaluated.at(data.compared)
+            estimate = prior_from_scores(mean_scores(grown), compared, self.scenario)
         warn_of_estimate(estimate)
         return estimate
 
@@ -392,14 +427,13 @@ def _require_rows(rows: TrainingRows) -> None:
 
 
 def with_folds(
-    rows: TrainingRows, table: EncodedTable, n_folds: int, rng: np.random.RandomState
+    rows: TrainingRows, table: EncodedTable, evaluated: NDArray[np.intp], n_folds: int, seed: int
 ) -> TrainingRows:
     """Assign the rows to folds, with duplicates in the same one."""
-    position = np.arange(len(rows.order))
-    labeled = position < rows.n_labeled
-    confirmed = ~labeled & (position < rows.n_labeled + rows.n_confirmed)
-    fold = shared_folds(duplicate_groups(table)[rows.order], labeled, n_folds, rng, confirmed)
-    return replace(rows, fold=fold.astype(np.uint8))
+    contents, ids = row_contents(table)[rows.order], rows.row_ids
+    ends = np.searchsorted(evaluated, [rows.n_labeled, rows.n_labeled + rows.n_confirmed])
+    strata = [(contents[at], ids[at]) for at in np.split(evaluated, ends) if len(at)]
+    return replace(rows, fold=fold_table(strata, n_folds, seed).of(contents, ids))
 
 
 def trees_to_compare(rows: TrainingRows) -> int:
@@ -410,7 +444,7 @@ def trees_to_compare(rows: TrainingRows) -> int:
 
 def add_trees(
     kept: Sequence[Candidate],
-    data: TrainingSet,
+    data: CandidateData,
     masses: GroupMasses,
     unit: GroupMasses,
     n_trees: int,
@@ -418,13 +452,14 @@ def add_trees(
 ) -> tuple[int, Array]:
     """Double the number of trees until the out-of-bag predictions have settled.
 
-    Returns the number of trees of each candidate, and the out-of-bag scores of all rows.
+    Returns the number of trees of each candidate, and the out-of-bag scores of the evaluated rows.
     """
     prior = masses.labeled_p
-    population = training_sample(data.rows, masses).population
+    population = training_sample(data.evaluated, masses).population
     while True:
-        half = -(-n_trees // (2 * len(kept) * data.n_folds)) * data.n_folds
-        is_scored = len(kept) == 1 and kept[0].forest.n_trees == 2 * half and data.compares_all
+        half = half_of(-(-n_trees // len(kept)), data.n_folds)
+        compares_all = len(data.compared) == len(data.evaluated.order)
+        is_scored = len(kept) == 1 and kept[0].forest.n_trees == 2 * half and compares_all
         for candidate in kept:
             candidate.grow(data, 2 * half, masses if candidate.needs_prior else unit)
         halves = (

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "puforest/types.hpp"
@@ -45,6 +46,11 @@ struct Sampling {
     std::uint32_t unlabeled = 0;  // rows to draw; ignored when together
     std::uint32_t n_folds = 0;    // 0: without folds
     std::uint32_t confirmed = 0;  // rows to draw; ignored when together
+    // Trees t and t + n_samples draw the same rows; 0: every tree draws its own. A multiple of
+    // n_folds, so that they also leave out the same fold.
+    std::uint32_t n_samples = 0;
+    // Seed of the samples, for forests that share them; otherwise, that of the forest.
+    std::optional<std::uint64_t> seed = {};
 };
 
 struct TrainParams {

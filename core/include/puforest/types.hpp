@@ -56,7 +56,14 @@ struct FitRows {
     std::uint32_t n_labeled;
     std::span<const std::uint8_t> fold = {};  // by position; may be empty without folds
     std::uint32_t n_confirmed = 0;            // unlabeled rows found positive
+    // Ids by position, which decide the trees that a row is drawn for; the rows of X if empty. They
+    // differ if X is a part of a larger table.
+    std::span<const std::uint64_t> ids = {};
+    // Smaller than 1 if rows of a larger table are left out: those whose hash in every sample is
+    // larger than this fraction of all hashes.
+    double complete = 1;
 
+    std::uint64_t id(Row position) const { return ids.empty() ? order[position] : ids[position]; }
     std::uint32_t size() const { return static_cast<std::uint32_t>(order.size()); }
     Row others_begin() const { return n_labeled + n_confirmed; }
 };

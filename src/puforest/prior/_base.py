@@ -83,8 +83,8 @@ def weighted_labels(rows: TrainingRows, kept: NDArray[np.intp]) -> WeightedLabel
     """
     weight = check.at_most_one(rows.weight[kept])
     weight *= weight.sum() / (weight @ weight)
-    total = (float(rows.labeled_weight.sum()), float(rows.unlabeled_weight.sum()))
-    return WeightedLabels(kept < rows.n_labeled, weight, *total)
+    totals = rows.totals
+    return WeightedLabels(kept < rows.n_labeled, weight, totals.labeled, totals.unlabeled)
 
 
 @dataclass(frozen=True)

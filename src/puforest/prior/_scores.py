@@ -18,12 +18,13 @@ from sklearn.base import clone
 from puforest import _core
 from puforest import _validation as check
 from puforest._cross_fitting import cross_fitted_scores
-from puforest._duplicate_rows import duplicate_groups
+from puforest._duplicate_rows import row_contents
 from puforest._encoded import EncodedTable
-from puforest._folds import shared_folds
+from puforest._fold_table import fold_table
 from puforest._label_forest import LabelForest, label_forest
 from puforest._rows import take_rows
 from puforest._schema import naming_text
+from puforest._training import draw_seed
 from puforest.prior._base import Array, PriorEstimator, PriorSample
 from puforest.recipes import RECIPES, Recipe
 
@@ -64,7 +65,9 @@ def held_out_scores(
 ) -> Array:
     """Cross-fit a classifier, by default forests, and return the scores of its class of labels."""
     n_folds = min(n_folds, sample.n_labeled, sample.n_unlabeled)
-    fold = shared_folds(duplicate_groups(sample.X), sample.labeled, n_folds, rng)
+    contents, ids = row_contents(sample.X), np.arange(len(sample.X), dtype=np.uint64)
+    strata = [(contents[part], ids[part]) for part in (sample.labeled, ~sample.labeled)]
+    fold = fold_table(strata, n_folds, draw_seed(rng)).of(contents, ids)
     splits = ((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds))
     if estimator is not None:
         table = sample.original()
