@@ -136,6 +136,23 @@ def test_no_estimate_where_no_region_is_pure(prior):
     assert misses == 0
 
 
+def test_interval_of_an_estimate_allows_for_a_few_negatives_like_positives():
+    """Few positives are unlabeled, as in a single training set; 2% of the negatives resemble them."""
+    rng = np.random.default_rng(0)
+    prior, claims, misses = 0.05, 0, 0
+
+    def negatives(n):
+        return rng.normal(np.where(rng.random(n) < 0.02, 3.0, 0.0))
+
+    for _ in range(DRAWS):
+        p, u = drawn(rng, prior, 85, 1600, lambda n: rng.normal(4, size=n), negatives)
+        found = best_bin(p, u, *ones(p, u), confidence=0.95)
+        claims += found.kind == "estimate"
+        misses += not found.low <= prior <= found.upper
+    assert claims >= 0.8 * DRAWS
+    assert misses <= 0.1 * claims
+
+
 def test_mean_posterior_of_labeled_rows():
     """Half of the labeled rows score 1, as a quarter of the others do; the rest has no score."""
     p, u = np.repeat([1.0, 0], [50, 50]), np.repeat([1.0, 0], [25, 75])
