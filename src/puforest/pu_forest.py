@@ -34,6 +34,7 @@ from puforest._model_methods import ModelMethodsMixin
 from puforest._monotone import monotone_features
 from puforest._prior_estimate import PriorEstimate, given_estimate
 from puforest._progress import Steps
+from puforest._row_digest import digest_of_fit
 from puforest._row_weights import training_sample
 from puforest._schema import FeatureSchema
 from puforest._score_curve import ScoreCurve, score_curve
@@ -265,6 +266,7 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             n_unlabeled=rows.n_unlabeled,
             n_confirmed=rows.n_confirmed,
             n_refuted=rows.n_refuted,
+            digest=digest_of_fit(table, rows),
             seed=seed,
             out_of_bag=OutOfBag(decision, np.nan),
             curve=curve,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from puforest._comparison import Compared
     from puforest._cross_fitting import Split
     from puforest._encoded import EncodedTable
-    from puforest.cli._checks import Checks
+    from puforest.cli._checks import TableVerdicts
     from puforest.cli.tables._features import Features
     from puforest.cli.tables._pu_table import PUTable
 
@@ -207,7 +207,7 @@ def refuse_unordered(features: Features, directions: Mapping[str, int]) -> None:
             raise ValueError(f"--monotonic {name}: the column cannot be constrained, as {reason}")
 
 
-def train(console: Console, forest: Any, table: PUTable, checks: Checks | None) -> None:
+def train(console: Console, forest: Any, table: PUTable, checks: TableVerdicts | None) -> None:
     """Fit the forest with a progress bar."""
     from puforest.cli.tables._pu_table import NEARLY_UNIQUE
     from puforest.prior import PriorEstimatedWarning
@@ -253,7 +253,7 @@ def cross_validated(
     X: EncodedTable,
     labeled: NDArray[np.int64],
     splits: list[Split],
-    checks: Checks | None,
+    checks: TableVerdicts | None,
 ) -> NDArray[np.float64]:
     """Score each row with a forest of the same parameters that was fitted without its fold."""
     from sklearn.base import clone
@@ -283,7 +283,7 @@ def estimate_quality(
     labeled: NDArray[np.int64],
     score: NDArray[np.float64],
     how: str,
-    checks: Checks | None,
+    checks: TableVerdicts | None,
 ) -> dict[str, Any]:
     """Estimate PU metrics from held-out scores of the training rows."""
     from puforest.cli import _quality
