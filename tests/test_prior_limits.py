@@ -137,7 +137,7 @@ def test_no_estimate_where_no_region_is_pure(prior):
 
 
 def test_interval_of_an_estimate_allows_for_a_few_negatives_like_positives():
-    """Few positives are unlabeled, as in a single training set; 2% of the negatives resemble them."""
+    """Few positives are unlabeled, as in a single training set; 2% of the negatives look alike."""
     rng = np.random.default_rng(0)
     prior, claims, misses = 0.05, 0, 0
 

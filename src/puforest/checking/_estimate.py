@@ -43,6 +43,10 @@ class CheckedEstimate:
         """Return a solution with its interval, of z standard errors."""
         return cls(solution.value, solution.low(z), solution.high(z))
 
+    def moved_to(self, value: float) -> CheckedEstimate:
+        """Return another value with the same interval, extended to the value if necessary."""
+        return CheckedEstimate(value, min(self.low, value), max(self.high, value))
+
     def __str__(self) -> str:
         return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
 
@@ -59,7 +63,8 @@ class CheckedEstimates:
         Smallest and largest class prior that the labels and verdicts leave possible. They are
         certain, but far apart.
     precision, recall, f1 : CheckedEstimate or None
-        Quality of the predictions at the threshold. None without scores or a threshold, or if it
+        Quality of the predictions at the threshold. F1 is that of the estimated precision and
+        recall. None without scores or a threshold, or if it
         depends on rows that had no chance to be checked.
     auc : CheckedEstimate or None
         Area under the ROC curve of the scores. None without scores, or without `prior`.
@@ -212,6 +217,8 @@ def estimate_from_checks(
         if has_f1:
             assert threshold is not None
             f1 = CheckedEstimate.of(quantities.f1(rows, threshold, n_positive=n_positive), z)
+            if precision is not None and recall is not None:
+                f1 = f1.moved_to(_harmonic_mean(precision.value, recall.value))
     return CheckedEstimates(
         prior=prior,
         prior_bounds=rows.prior_bounds,
@@ -226,6 +233,10 @@ def estimate_from_checks(
         confidence=confidence,
         notes=tuple(notes),
     )
+
+
+def _harmonic_mean(a: float, b: float) -> float:
+    return 2 * a * b / (a + b) if a + b > 0 else 0.0
 
 
 def _checked_threshold(threshold: Any) -> float:

@@ -34,9 +34,6 @@ BINS = 60
 MIXED = 0.01
 # Degrees of freedom that the variance under the predicted probabilities counts as.
 MODEL_DF = 10.0
-# Degrees of freedom that fitting the value and the slope to the verdicts takes from their squared
-# differences to the probabilities
-FITTED_DF = 2.0
 # Values to test first; the interval between two of them is divided in the next rounds.
 GRID = np.concatenate([[0.0], expit(np.linspace(-12, 12, 49)), [1.0]])
 ROUNDS = 3
@@ -46,7 +43,7 @@ MAX_STEPS = 80
 MAX_SHIFT = 1.0
 # Recalibration: slopes of the logits, and standard deviations of their logarithm and of the shift
 SLOPES = np.geomspace(1 / 8, 8, 31)
-SLOPE_SD = 0.7
+SLOPE_SD = 0.5
 SHIFT_SD = 3.0
 TOLERANCE = 1e-8
 
@@ -181,7 +178,7 @@ class CheckedTotals:
             return 1.0
         df = 2 * expected**2 / noise
         ratio = c @ (self.y - q) ** 2 / expected
-        return float((df * ratio + FITTED_DF + MODEL_DF) / (df + MODEL_DF))
+        return float((df * ratio + MODEL_DF) / (df + MODEL_DF))
 
 
 class Solution:

@@ -64,7 +64,7 @@ class ScoredTable:
         return record.digest is None or record.digest == self.digest.text(labeled)
 
     def held_out(self, labeled: NDArray[np.int64]) -> NDArray[np.float64] | None:
-        """Return out-of-bag scores of training rows; None for other rows, or without such scores."""
+        """Return out-of-bag scores of training rows; None for other rows, or if there are none."""
         return out_of_bag_scores(self.model) if self.is_training_data(labeled) else None
 
 

@@ -57,8 +57,9 @@ def evaluate(
     """Estimate the quality of a model on held-out rows.
 
     Training rows are scored out of bag if the model is a forest with out-of-bag predictions;
-    otherwise, estimates on them are too optimistic. Precision, recall and the other metrics follow from the class prior and
-    the fractions of labeled rows and of all rows that are predicted positive.
+    otherwise, estimates on them are too optimistic. Precision, recall and the other metrics follow
+    from the class prior and the fractions of labeled rows and of all rows that are predicted
+    positive.
 
     With --checked, estimates from rows that were looked at by hand are printed beside them. They
     do not depend on the class prior; see puforest check.
