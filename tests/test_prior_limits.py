@@ -1,5 +1,7 @@
 """Limits of the class prior, and evidence of a purely positive region."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -177,6 +179,15 @@ def estimate(kind, interval=(0.2, 0.4)):
         scenario="case-control",
         unlabeled_prior=0.3,
         label_frequency=0.1,
+    )
+
+
+def test_the_limit_of_a_contradiction_is_the_end_of_the_interval_that_is_shown():
+    """The one-sided limit of an estimate is below the end of its two-sided interval."""
+    found = replace(estimate("estimate"), upper=0.37)
+    assert contradiction(0.39, found) is None
+    assert "above 0.4, the largest that the data supports (95% interval" in contradiction(
+        0.45, found
     )
 
 

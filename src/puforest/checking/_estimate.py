@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy.stats import norm
 
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
+from puforest._fit_record import FitRecord
 from puforest._prior_estimate import PriorEstimate
 from puforest._warnings import warn
 from puforest.checking import _quantities as quantities
@@ -92,6 +93,18 @@ class CheckedEstimates:
     n_unlabeled: int
     confidence: float
     notes: tuple[str, ...]
+
+    def with_prior_of_fit(self, record: FitRecord) -> CheckedEstimates:
+        """Use the prior of a fit to the same verdicts, so that there is only one.
+
+        Other scores would lead to a slightly different one.
+        """
+        fitted = record.prior_estimate
+        verdicts = (self.n_positive, self.n_checked - self.n_positive)
+        if self.prior is None or fitted is None or fitted.method != self.prior.method:
+            return self
+        same = (record.n_confirmed, record.n_refuted) == verdicts
+        return replace(self, prior=fitted) if same else self
 
     def __str__(self) -> str:
         lines = [

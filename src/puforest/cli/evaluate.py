@@ -118,6 +118,8 @@ def evaluate(
     found = None
     if verdicts is not None:
         found = verdicts.estimates(score, report.scenario, limit)
+        if prior is None and out_of_bag is not None:
+            found = found.with_prior_of_fit(fitted_trees(forest)._record)
     known = None
     if truth is not None:
         # Labeled rows that were collected separately are not part of the population.

@@ -143,7 +143,8 @@ def fit(
     estimate = forest._record.prior_estimate
     facts = {"prior": prior_text(forest.prior_, estimate), "trees": describe_trees(forest)}
     if estimate is not None and estimate.is_bound:
-        facts["prior"] += f". {estimate.reason if no_quality else ''} {HOW_TO_KNOW}"
+        reason = f" {estimate.reason}" if no_quality else ""
+        facts["prior"] += f".{reason} {HOW_TO_KNOW}"
     facts["threshold"] = threshold_text(forest)
     score = None if options.is_cross_validated else forest._oob_probability()
     if score is not None:
@@ -298,6 +299,7 @@ def estimate_quality(
     found = None
     if checks is not None:
         found = checks.estimates(score, forest.scenario, forest.threshold_)
+        found = found.with_prior_of_fit(forest._record)
     title = f"Quality, estimated without labeled negatives ({how})"
     _quality.show_quality(console, title, report, checks=found)
     return _quality.as_json(report, found)
