@@ -240,8 +240,8 @@ def page(records: list[dict[str, Any]]) -> str:
         parts += [
             "## Simulated scores",
             f"Coverage of 95% intervals in % (mean width); the goal is {low} to {high}. Normal "
-            f"scores with an AUC of 0.92, {N_ROWS} unlabeled and {N_LABELED} labeled rows, at least "
-            f"{rounds} rounds, so that a coverage of 95% has a standard error of at most "
+            f"scores with an AUC of 0.92, {N_ROWS} unlabeled and {N_LABELED} labeled rows, at "
+            f"least {rounds} rounds: a coverage of 95% has a standard error of at most "
             f"{100 * np.sqrt(0.95 * 0.05 / rounds):.1f}. The last three columns use the "
             "labeled rows as a random sample of the positives. Where no positive is found, recall "
             "and AUC are unknown, which counts as an interval from 0 to 1.",

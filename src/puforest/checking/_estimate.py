@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +11,15 @@ from scipy.stats import norm
 
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
-from puforest._fit_record import FitRecord
 from puforest._prior_estimate import PriorEstimate
 from puforest._warnings import warn
 from puforest.checking import _quantities as quantities
 from puforest.checking._rows import CheckedRows, checked_rows
 from puforest.checking._totals import Solution
 from puforest.scenario import SCENARIOS
+
+if TYPE_CHECKING:
+    from puforest._fit_record import FitRecord
 
 # Standard errors by which checked positives may differ from labeled rows; 1% do so by chance.
 SIGNIFICANT = float(norm.ppf(0.995))
