@@ -68,7 +68,7 @@ def quality(
 def true_quality(
     truth: NDArray[np.int64], score: NDArray[np.float64], threshold: float
 ) -> dict[str, float]:
-    """Compute the same metrics from the true classes.
+    """Compute the class prior and the same metrics from the true classes.
 
     Data in which every positive is labeled is a census: PU metrics equal the supervised ones.
     """
@@ -79,7 +79,8 @@ def true_quality(
         prior=float(truth.mean()),
         scenario="single-training-set",
     )
-    return {name: found.value for name, found in report.metrics.items()}
+    found = {name: found.value for name, found in report.metrics.items()}
+    return {PRIOR_NAME: report.prior, **found}
 
 
 def predicted_positive(

@@ -126,8 +126,7 @@ def evaluate(
         population = (labeled == 0) | (report.scenario == "single-training-set")
         classes = true_classes(truth, table.column(truth).filter(arrow().array(population)))
         if len(np.unique(classes)) == 2:
-            known = {_quality.PRIOR_NAME: float(classes.mean())}
-            known |= _quality.true_quality(classes, score[population], limit)
+            known = _quality.true_quality(classes, score[population], limit)
         else:
             console.warning(
                 f"--truth {truth}: all {len(classes):,} rows of the population are of class "
