@@ -260,7 +260,7 @@ def gains_curve(
     >>> labeled = (y & (rng.random(2000) < 0.5)).astype(int)
     >>> gains = gains_curve(labeled, score, prior=0.3, scenario="single-training-set")
     >>> print(gains.describe(100))
-    Among the top 100 rows, about 74 are positive (95% interval 51 to 98).
+    Among the top 100 rows, about 86 are positive (95% interval 62 to 100).
     """
     sample = pu_sample(
         y_true, scenario=scenario, sample_weight=sample_weight, propensity=propensity
