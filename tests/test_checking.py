@@ -384,6 +384,25 @@ def test_labeled_rows_that_differ_are_not_used():
     assert found == estimate_from_checks(checked, e, **options, scar=False)
 
 
+def test_f1_is_that_of_precision_and_recall_and_recall_is_below_1():
+    """In some of these rounds, no checked row is a missed positive."""
+    n_none_missed = 0
+    for seed in range(40):
+        rng = np.random.RandomState(seed)
+        y, labeled, score = population(rng, n=500)
+        checks = checks_by_score(score, 30, labeled == 1, "score", rng)
+        checked, probability = checks.verdicts(y[checks.rows])
+        n_none_missed += not (y[checks.rows] & (score[checks.rows] <= 0.5)).any()
+        given = {"y": labeled, "score": score, "threshold": 0.5, "scar": False}
+        found = estimate_from_checks(checked, probability, **given)
+        p, r = found.precision.value, found.recall.value
+        assert r < 1
+        assert found.recall.low <= r <= found.recall.high
+        assert_allclose(found.f1.value, 2 * p * r / (p + r))
+        assert found.f1.low <= found.f1.value <= found.f1.high
+    assert n_none_missed > 0
+
+
 def test_without_any_positive_the_prior_is_small_but_not_zero():
     checked = np.full(1000, np.nan)
     checked[::50] = 0

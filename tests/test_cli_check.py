@@ -12,6 +12,8 @@ from check_sheets import Sheet, fill, read_sheet, save_sheet
 import puforest
 from puforest.checking import CheckDesign
 from puforest.cli._app import run
+from puforest.cli.sheets._layout import Origin
+from puforest.cli.sheets._match import MatchedVerdicts, Round
 
 FIT = ("--label", "known", "--drop", "id", "--drop", "truth", "--scenario", "single-training-set")
 FAST = (*FIT, "--threads", "1", "-q")
@@ -62,6 +64,62 @@ def test_a_sheet_shows_the_rows(cli, loop, tmp_path, blobs):
     )
     # Rows are in random order, so that the first ones are a sample, too.
     assert not np.all(np.diff(score) <= 0)
+
+
+def test_other_rows_are_not_taken_for_the_training_rows(cli, loop, tmp_path):
+    """Tables with as many labeled and unlabeled rows as in training, and one with the same rows."""
+    table = pa.csv.read_csv(loop / "rows.csv")
+    known = table["known"].to_pylist()
+    first, second = known.index(known[0]), known.index(next(v for v in known if v != known[0]))
+    swapped = known.copy()
+    swapped[first], swapped[second] = known[second], known[first]
+    changed = pa.array(np.asarray(table["feature 2"]) + 0.5)
+    place = table.column_names.index
+
+    def replaced(name, values):
+        return table.set_column(place(name), name, values)
+
+    for other, is_training in (
+        (table, True),
+        (table.select(table.column_names[::-1]), True),
+        (replaced("known", pa.array(swapped)), False),
+        (replaced("feature 2", changed), False),
+    ):
+        pa.csv.write_csv(other, tmp_path / "other.csv")
+        check = ("check", loop / "model.puf", tmp_path / "other.csv", "--label", "known", "-n", "5")
+        said = cli(*check, "-o", tmp_path / "s.csv", "--force", "--json")
+        assert ("out of bag" in json.loads(said.out)["origin"]) == is_training
+
+
+def test_a_model_that_did_not_choose_the_rows_is_refused(cli, loop, tmp_path):
+    other = tmp_path / "other.puf"
+    assert cli("fit", loop / "rows.csv", "-o", other, "--prior", "0.3", *SMALL).code == 0
+    for design in ("score", "random"):
+        evaluate = ("evaluate", loop / "model.puf", loop / "rows.csv", "--label", "known")
+        given = ("--checked", loop / f"{design}.csv", "--checked-by", other)
+        said = cli(*evaluate, *given)
+        assert said.code != 0
+        assert "this model did not choose the checked rows" in " ".join(said.err.split())
+        assert "model.puf" in said.err
+        assert cli(*evaluate, *given[:-1], loop / "model.puf").code == 0
+
+
+def test_rounds_of_one_model_use_scores_of_their_own():
+    """A round among training rows is scored out of bag, another one may not be."""
+    design = CheckDesign("top", 1, {"cut": 0.5, "tie": 1.0})
+
+    def chosen(out_of_bag):
+        origin = Origin(1, 2, "rows.csv", "model.puf", "bcdfghjklm", 0, out_of_bag=out_of_bag)
+        return Round(design, origin, 1)
+
+    matched = MatchedVerdicts(
+        np.array([1.0, 0.0]), np.zeros(2, np.int64), [chosen(True), chosen(False)], []
+    )
+    scores = {
+        ("bcdfghjklm", True): np.array([0.9, 0.1]),
+        ("bcdfghjklm", False): np.array([0.1, 0.8]),
+    }
+    assert matched.probability(scores).tolist() == [1, 1]
 
 
 def test_new_rows_are_scored_by_all_trees(cli, loop, tmp_path):

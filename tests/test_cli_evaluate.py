@@ -38,7 +38,8 @@ def test_estimates_next_to_the_truth(cli, cli_folder, blobs):
     model = puforest.load(cli_folder / "model.puf")
     table = pa.table(list(blobs[0].T.copy()), names=model.feature_names_in_.tolist())
     called = model.predict(table)
-    assert answer["truth"].keys() == answer["metrics"].keys()
+    assert answer["truth"].keys() == {"prior", *answer["metrics"]}
+    assert answer["truth"]["prior"] == pytest.approx(blobs[2].mean())
     score = model.predict_proba(table)[:, 1]
     for name, metric, output in (
         ("pu_accuracy", accuracy_score, called),
@@ -71,7 +72,7 @@ def test_clipped_estimates_are_marked(cli, cli_folder):
 
 
 def test_training_rows_are_detected(cli, cli_folder, tmp_path):
-    same, other = "look like the training rows", "check that these are not the training rows"
+    same, other = "these are the training rows", "check that these are not the training rows"
     lines = (cli_folder / "rows.csv").read_text().splitlines()
     (tmp_path / "part.csv").write_text("\n".join(lines[:-1]))
     for rows, prior, said, unsaid in (
@@ -92,6 +93,18 @@ def test_training_rows_are_detected(cli, cli_folder, tmp_path):
         warned = " ".join(json.loads(answer.out)["warnings"])
         assert all(text in warned for text in said)
         assert not any(text in warned for text in unsaid)
+
+
+def test_training_rows_are_scored_out_of_bag(cli, cli_folder, tmp_path):
+    fit = ("fit", cli_folder / "rows.csv", "--label", "known", "--drop", "id", "--drop", "truth")
+    fit += ("--prior", "0.4", "--scenario", "single-training-set", "--candidates", "fast")
+    fitted = json.loads(cli(*fit, "-o", tmp_path / "model.puf", "--json").out)
+    evaluate = ("evaluate", tmp_path / "model.puf", cli_folder / "rows.csv", "--label", "known")
+    answer = json.loads(cli(*evaluate, "--json").out)
+    assert answer["out_of_bag"]
+    assert answer["metrics"] == fitted["quality"]["metrics"]
+    assert answer["warnings"] == []
+    assert "Training rows, scored out of bag" in cli(*evaluate).err
 
 
 def test_evaluate_takes_another_prior_and_scenario(cli, cli_folder):

@@ -223,7 +223,7 @@ def test_designs_by_score(sheet, table, tmp_path):
     assert found.rounds[0].needs_scores
     score = np.repeat([0.9, 0.7, 0.1], 4)
     np.testing.assert_allclose(
-        found.probability({ORIGIN.fingerprint: score}), np.repeat([1, 0.5, 0], 4)
+        found.probability({ORIGIN.scored_by: score}), np.repeat([1, 0.5, 0], 4)
     )
 
 

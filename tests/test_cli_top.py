@@ -65,11 +65,28 @@ def test_the_top_rows_are_ranked(cli, folder, tmp_path):
     np.testing.assert_array_equal(found["row"], order + 1)
     np.testing.assert_array_equal(found["id"], order)
     np.testing.assert_array_equal(found["score"], score[order])
-    gains = expected_gains(model, 800, n_top=50)
+    gains = expected_gains(model, 800, n_top=50).agreeing_with(score[order])
     for name, part in (("hits", "expected"), ("hits_low", "low"), ("hits_high", "high")):
         np.testing.assert_array_equal(found[name], getattr(gains, part).round(1))
     assert "The top 50 of 800 rows" in said.err
     assert gains.describe(50) in " ".join(said.err.split())
+
+
+def test_labeled_rows_are_left_out(cli, folder, tmp_path):
+    predict = ("predict", folder / "model.puf", folder / "rows.csv", "--top", "40")
+    predict += ("--label", "y", "--batch-rows", "97", "--force", "-o", tmp_path / "top.csv")
+    answer = json.loads(cli(*predict, "--json").out)
+    labeled = np.asarray(pa.csv.read_csv(folder / "rows.csv")["y"])
+    rows = np.asarray(pa.csv.read_csv(tmp_path / "top.csv")["row"])
+    assert answer["labeled"] == labeled.sum()
+    assert answer["top"] == len(rows) == 40
+    assert not labeled[rows - 1].any()
+    _, score = model_and_scores(folder, "rows.csv")
+    ranked = np.flatnonzero(labeled == 0)
+    np.testing.assert_array_equal(rows - 1, ranked[np.argsort(-score[ranked], kind="stable")][:40])
+    said = " ".join(cli(*predict).err.split())
+    assert f"The top 40 of {len(ranked):,} unlabeled rows" in said
+    assert f"{labeled.sum()} labeled rows left out" in said
 
 
 def test_fewer_rows_than_asked_for(cli, folder, tmp_path):

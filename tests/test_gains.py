@@ -16,17 +16,28 @@ def scored(n, scenario, seed=0, prior=0.4):
     return labeled, X.sum(axis=1), y
 
 
+def largest_chord(recall, k):
+    """Largest value at k on a line between two points of the curve, which starts at 0."""
+    curve, at = np.append(0.0, recall), np.arange(len(recall) + 1)
+    i, j = at[: k + 1, None], at[None, k:]
+    lines = curve[i] + (curve[j] - curve[i]) * (k - i) / np.maximum(j - i, 1)
+    return lines.max()
+
+
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_expected_numbers_follow_from_recall(scenario):
+    """Recall is that of the least concave curve above the one of the labeled rows."""
     labeled, score, _ = scored(500, scenario)
     gains = gains_curve(labeled, score, prior=0.4, scenario=scenario)
     unlabeled = np.sort(score[labeled == 0])[::-1]
     positives = 0.4 * (500 if scenario == "single-training-set" else len(unlabeled))
     if scenario == "single-training-set":
         positives -= labeled.sum()
-    for k in (50, 200, len(unlabeled)):
-        recall = np.mean(score[labeled == 1] >= unlabeled[k - 1]) if k < len(unlabeled) else 1
-        assert_allclose(gains.expected[k - 1], min(k, positives * recall), rtol=1e-9)
+    recall = np.mean(score[labeled == 1] >= unlabeled[:, None], axis=1)
+    recall[-1] = 1
+    for k in (1, 2, 10, 50, 200, len(unlabeled)):
+        expected = min(k, positives * largest_chord(recall, k))
+        assert_allclose(gains.expected[k - 1], expected, rtol=1e-9)
     assert_allclose(gains.n, np.arange(1, len(unlabeled) + 1))
     assert_allclose(gains.random, gains.n * positives / len(unlabeled))
 
@@ -100,6 +111,51 @@ def test_labeling_by_propensity_is_corrected():
     found = np.cumsum(y[ranked[np.argsort(-score[ranked])]])[2999]
     assert abs(right.at(3000)[0] - found) < 250
     assert abs(gains_curve(labeled, score, **shared).at(3000)[0] - found) > 800
+
+
+def test_the_first_ranks_hold_positives():
+    """Some negatives score higher than all labeled rows, but precision does not rise with rank."""
+    score = np.concatenate([np.linspace(3, 4, 5), np.linspace(1, 2, 100), np.linspace(0, 2, 200)])
+    labeled = np.repeat([0, 1, 0], [5, 100, 200])
+    gains = gains_curve(labeled, score, prior=0.5)
+    assert gains.expected[0] > 0.8
+    assert np.diff(gains.expected, n=2).max() < 1e-9
+
+
+def test_expected_numbers_agree_with_probabilities():
+    X, labeled, _ = draw(1500, "case-control")
+    model = PUForestClassifier(0.4, n_estimators=20, random_state=0).fit(X, labeled)
+    X_new, _, _ = draw(500, "single-training-set", seed=1)
+    probability = np.sort(model.predict_proba(X_new)[:, 1])[::-1]
+    gains = expected_gains(model, 500)
+    found = gains.agreeing_with(probability)
+    assert_allclose(found.expected[:50], np.cumsum(probability)[:50])
+    assert ((gains.low <= found.expected) & (found.expected <= gains.high)).all()
+    assert_allclose(gains.agreeing_with(np.zeros(500)).expected, gains.low)
+    with pytest.raises(ValueError, match="must have 500 values"):
+        gains.agreeing_with(probability[:10])
+
+
+def test_labeled_rows_are_left_out_of_new_rows():
+    X, labeled, _ = draw(1500, "single-training-set")
+    given = {"scenario": "single-training-set", "n_estimators": 20, "random_state": 0}
+    model = PUForestClassifier(0.4, **given).fit(X, labeled)
+    inside = []
+    for seed in range(1, 21):
+        X_new, new_labels, y = draw(500, "single-training-set", seed=seed)
+        ranked = np.flatnonzero(new_labels == 0)
+        order = np.argsort(-model.decision_function(X_new[ranked]))
+        found = np.cumsum(y[ranked][order])
+        n_labeled = 500 - len(ranked)
+        gains = expected_gains(model, len(ranked), n_labeled=n_labeled)
+        assert_allclose(gains.expected[-1], 0.4 * 500 - n_labeled)
+        assert_allclose(gains.random[-1], gains.expected[-1])
+        top = expected_gains(model, len(ranked), n_labeled=n_labeled, n_top=20)
+        for name in ("expected", "low", "high"):
+            assert_allclose(getattr(top, name), getattr(gains, name)[:20])
+        at = np.array([20, 100, 200, len(ranked) - 1])
+        inside.append((gains.low[at] <= found[at]) & (found[at] <= gains.high[at]))
+    assert np.mean(inside) > 0.9
 
 
 def test_gains_of_new_rows():

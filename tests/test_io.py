@@ -240,7 +240,8 @@ def test_files_are_valid_safetensors(blobs, tmp_path):
     assert header["puforest_version"] == puforest.__version__
     assert header["model"]["class"] == "PUExtraTreesClassifier"
     expected = {"labeled": labeled.sum(), "unlabeled": sum(1 - labeled)}
-    assert header["model"]["rows"] == expected | {"confirmed": 0, "refuted": 0}
+    expected |= {"confirmed": 0, "refuted": 0, "digest": model._record.digest}
+    assert header["model"]["rows"] == expected
 
 
 def test_mmap_makes_the_trees_views_of_the_file(blobs, tmp_path):

@@ -1,5 +1,7 @@
 """Limits of the class prior, and evidence of a purely positive region."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -136,6 +138,23 @@ def test_no_estimate_where_no_region_is_pure(prior):
     assert misses == 0
 
 
+def test_interval_of_an_estimate_allows_for_a_few_negatives_like_positives():
+    """Few positives are unlabeled, as in a single training set; 2% of the negatives look alike."""
+    rng = np.random.default_rng(0)
+    prior, claims, misses = 0.05, 0, 0
+
+    def negatives(n):
+        return rng.normal(np.where(rng.random(n) < 0.02, 3.0, 0.0))
+
+    for _ in range(DRAWS):
+        p, u = drawn(rng, prior, 85, 1600, lambda n: rng.normal(4, size=n), negatives)
+        found = best_bin(p, u, *ones(p, u), confidence=0.95)
+        claims += found.kind == "estimate"
+        misses += not found.low <= prior <= found.upper
+    assert claims >= 0.8 * DRAWS
+    assert misses <= 0.1 * claims
+
+
 def test_mean_posterior_of_labeled_rows():
     """Half of the labeled rows score 1, as a quarter of the others do; the rest has no score."""
     p, u = np.repeat([1.0, 0], [50, 50]), np.repeat([1.0, 0], [25, 75])
@@ -160,6 +179,15 @@ def estimate(kind, interval=(0.2, 0.4)):
         scenario="case-control",
         unlabeled_prior=0.3,
         label_frequency=0.1,
+    )
+
+
+def test_the_limit_of_a_contradiction_is_the_end_of_the_interval_that_is_shown():
+    """The one-sided limit of an estimate is below the end of its two-sided interval."""
+    found = replace(estimate("estimate"), upper=0.37)
+    assert contradiction(0.39, found) is None
+    assert "above 0.4, the largest that the data supports (95% interval" in contradiction(
+        0.45, found
     )
 
 

@@ -14,6 +14,7 @@ from two_clouds import SCENARIOS, draw, forest
 from puforest import PUForestClassifier
 from puforest.checking import estimate_from_checks, select_checks
 from puforest.metrics import gains_curve, pu_interval
+from puforest.prior import PriorEstimatedWarning
 from puforest.report import _collect
 from puforest.report._checked import METRICS as CHECKED_METRICS
 
@@ -209,6 +210,47 @@ def test_checks_contradict_a_wrong_prior(verdicts, written):
     serious = texts(written(model, X, y, **given), "serious")
     assert serious[0].startswith("The prior contradicts the data: the prior 0.2 is below")
     assert "by checks" in serious[0]
+
+
+def test_metrics_and_gains_use_the_prior_of_the_checks(verdicts, written):
+    """The model was fitted without the verdicts, with a prior that is only bounded."""
+    _, X, y, given = verdicts
+    scenario = verdicts[0].scenario
+    model = PUForestClassifier(
+        bounded(), scenario=scenario, candidates="fast", n_estimators=20, random_state=0
+    ).fit(X, y)
+    plain, data = written(model, X, y), written(model, X, y, **given)
+    assert plain["gains"]["is_range"]
+    assert not data["gains"]["is_range"]
+    assert data["rows"]["scored_by"] == "out-of-bag"
+    prior, from_checks = data["prior"], data["checked"]["estimates"][0]["from_checks"]
+    assert prior["source"] == "checked"
+    assert prior["of_model"] == pytest.approx(model.prior_)
+    assert prior["value"] == from_checks["value"]
+    assert (prior["estimate"]["low"], prior["estimate"]["high"]) == (
+        from_checks["low"],
+        from_checks["high"],
+    )
+    n_ranked = (y == 0).sum() + (y.sum() if scenario == "single-training-set" else 0)
+    n_known = y.sum() if scenario == "single-training-set" else 0
+    assert data["gains"]["expected"][-1] == pytest.approx(
+        prior["value"] * n_ranked - n_known, rel=1e-3
+    )
+    assert data["checked"]["estimates"][0]["from_labels"]["is_range"]
+    assert not any("does not identify the prior" in text for text in texts(data))
+
+
+def test_there_is_one_prior_if_the_fit_used_the_verdicts(verdicts, written):
+    _, X, y, given = verdicts
+    model = PUForestClassifier(
+        scenario=verdicts[0].scenario, candidates="fast", n_estimators=20, random_state=0
+    )
+    with pytest.warns(PriorEstimatedWarning):
+        model.fit(X, y, **given)
+    data = written(model, X, y, **given)
+    assert data["prior"]["source"] == "fit"
+    shown = data["checked"]["estimates"][0]["from_checks"]
+    assert_allclose((shown["low"], shown["high"]), model.prior_interval_, rtol=1e-5)
 
 
 def test_what_checks_of_the_top_cannot_say(verdicts, written):

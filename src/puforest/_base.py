@@ -25,6 +25,7 @@ from puforest._monotone import monotone_features
 from puforest._out_of_bag import out_of_bag_risk
 from puforest._prior_estimate import PRIOR_SHIFT, PriorEstimate, given_estimate
 from puforest._progress import Progress
+from puforest._row_digest import digest_of_fit
 from puforest._row_weights import growth
 from puforest._schema import FeatureSchema
 from puforest._score_curve import score_curve
@@ -166,6 +167,7 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
             n_unlabeled=rows.n_unlabeled,
             n_confirmed=rows.n_confirmed,
             n_refuted=rows.n_refuted,
+            digest=digest_of_fit(table, rows),
             seed=params.seed,
         )
         forest = self._grow(table, weighted, params, record, earlier, progress)

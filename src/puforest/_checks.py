@@ -27,7 +27,7 @@ MOST_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Checks:
+class CheckOutcome:
     """Result of checking unlabeled rows.
 
     Attributes
@@ -48,7 +48,7 @@ def read_checks(
     check_probability: Any,
     labeled: NDArray[np.bool_],
     weight: NDArray[np.float64],
-) -> Checks | None:
+) -> CheckOutcome | None:
     """Validate verdicts and probabilities of all rows; None if no unlabeled row was checked.
 
     `labeled` marks the labeled rows, and `weight` has the sample weights.
@@ -78,7 +78,7 @@ def read_checks(
     known = np.where(labeled, e, 0.0)
     known[confirmed] = 1.0
     known[~seen] = 0.0
-    return Checks(known, confirmed, refuted)
+    return CheckOutcome(known, confirmed, refuted)
 
 
 def consistent_verdicts(checked: Any, labeled: NDArray[np.bool_]) -> NDArray[np.float64]:

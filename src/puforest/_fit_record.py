@@ -68,6 +68,8 @@ class FitRecord:
         Seed of the trees.
     n_confirmed, n_refuted : int
         Number of unlabeled rows that were checked and found positive, and found negative.
+    digest : str or None
+        Digest of rows and labels, by which training rows are recognized; None if it is unknown.
     out_of_bag : OutOfBag or None
         Evaluation with ``oob_score=True``.
     curve : ScoreCurve or None
@@ -91,6 +93,7 @@ class FitRecord:
     seed: int
     n_confirmed: int = 0
     n_refuted: int = 0
+    digest: str | None = None
     out_of_bag: OutOfBag | None = None
     curve: ScoreCurve | None = None
     calibrator: Sigmoid | None = None

@@ -98,17 +98,18 @@ def contradiction(prior: float, estimate: PriorEstimate) -> str | None:
     like negatives from negatives.
     """
     level = f"{100 * estimate.confidence:g}%"
-    low, _ = estimate.interval
-    if prior > estimate.upper:
+    low, high = estimate.interval
+    limit, kind = (estimate.upper, "upper limit") if estimate.is_bound else (high, "interval")
+    if prior > limit:
         return (
-            f"the prior {prior:.3g} is above {estimate.upper:.3g}, the largest that the data "
-            f"supports ({level} upper limit by {estimate.method}): unless labeled rows differ from "
-            "other positives, it is too large"
+            f"the prior {prior:.3g} is above {limit:.3g}, the largest that the data supports "
+            f"({level} {kind} by {estimate.method}): unless labeled rows differ from other "
+            "positives, it is too large"
         )
     if not estimate.is_bound and prior < low:
         return (
             f"the prior {prior:.3g} is below the {level} interval of the estimate, {low:.3g} to "
-            f"{estimate.interval[1]:.3g} by {estimate.method}: either it is too small, or some "
+            f"{high:.3g} by {estimate.method}: either it is too small, or some "
             "negatives cannot be told from positives"
         )
     return None

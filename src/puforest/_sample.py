@@ -62,7 +62,7 @@ class PUSample:
         return 1.0 if self.checks is None else float(self.positive.sum())
 
     def with_checks(self, known: Array) -> PUSample:
-        """Use checked rows; `known` as in `Checks`.
+        """Use checked rows; `known` as in `CheckOutcome`.
 
         The prior is first that implied by the checks; see `at_implied_prior`.
         """

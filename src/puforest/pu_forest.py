@@ -37,6 +37,7 @@ from puforest._model_methods import ModelMethodsMixin
 from puforest._monotone import monotone_features
 from puforest._prior_estimate import PriorEstimate, given_estimate
 from puforest._progress import Steps
+from puforest._row_digest import digest_of_fit
 from puforest._row_weights import training_sample
 from puforest._schema import FeatureSchema
 from puforest._score_curve import ScoreCurve, score_curve
@@ -209,7 +210,11 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             scores = data.out_of_bag(self._forest, data.rows)
         decision = np.full(len(table), np.nan)
         decision[rows.order] = 2 * scores - 1
-        self._record = replace(self._record, out_of_bag=OutOfBag(decision, np.nan))
+        self._record = replace(
+            self._record,
+            digest=digest_of_fit(table, rows),
+            out_of_bag=OutOfBag(decision, np.nan),
+        )
         return self
 
     def _check_parameters(self) -> None:

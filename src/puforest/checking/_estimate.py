@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,9 @@ from puforest.checking import _quantities as quantities
 from puforest.checking._rows import CheckedRows, checked_rows
 from puforest.checking._totals import Solution
 from puforest.scenario import SCENARIOS
+
+if TYPE_CHECKING:
+    from puforest._fit_record import FitRecord
 
 # Standard errors by which checked positives may differ from labeled rows; 1% do so by chance.
 SIGNIFICANT = float(norm.ppf(0.995))
@@ -43,6 +46,10 @@ class CheckedEstimate:
         """Return a solution with its interval, of z standard errors."""
         return cls(solution.value, solution.low(z), solution.high(z))
 
+    def moved_to(self, value: float) -> CheckedEstimate:
+        """Return another value with the same interval, extended to the value if necessary."""
+        return CheckedEstimate(value, min(self.low, value), max(self.high, value))
+
     def __str__(self) -> str:
         return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
 
@@ -59,7 +66,8 @@ class CheckedEstimates:
         Smallest and largest class prior that the labels and verdicts leave possible. They are
         certain, but far apart.
     precision, recall, f1 : CheckedEstimate or None
-        Quality of the predictions at the threshold. None without scores or a threshold, or if it
+        Quality of the predictions at the threshold. F1 is that of the estimated precision and
+        recall. None without scores or a threshold, or if it
         depends on rows that had no chance to be checked.
     auc : CheckedEstimate or None
         Area under the ROC curve of the scores. None without scores, or without `prior`.
@@ -87,6 +95,18 @@ class CheckedEstimates:
     n_unlabeled: int
     confidence: float
     notes: tuple[str, ...]
+
+    def with_prior_of_fit(self, record: FitRecord) -> CheckedEstimates:
+        """Use the prior of a fit to the same verdicts, so that there is only one.
+
+        Other scores would lead to a slightly different one.
+        """
+        fitted = record.prior_estimate
+        verdicts = (self.n_positive, self.n_checked - self.n_positive)
+        if self.prior is None or fitted is None or fitted.method != self.prior.method:
+            return self
+        same = (record.n_confirmed, record.n_refuted) == verdicts
+        return replace(self, prior=fitted) if same else self
 
     def __str__(self) -> str:
         lines = [
@@ -212,6 +232,8 @@ def estimate_from_checks(
         if has_f1:
             assert threshold is not None
             f1 = CheckedEstimate.of(quantities.f1(rows, threshold, n_positive=n_positive), z)
+            if precision is not None and recall is not None:
+                f1 = f1.moved_to(_harmonic_mean(precision.value, recall.value))
     return CheckedEstimates(
         prior=prior,
         prior_bounds=rows.prior_bounds,
@@ -226,6 +248,10 @@ def estimate_from_checks(
         confidence=confidence,
         notes=tuple(notes),
     )
+
+
+def _harmonic_mean(a: float, b: float) -> float:
+    return 2 * a * b / (a + b) if a + b > 0 else 0.0
 
 
 def _checked_threshold(threshold: Any) -> float:

@@ -40,7 +40,7 @@ def class_prior(rows: CheckedRows, z: float, confidence: float) -> PriorEstimate
     value, low, high = found.value, found.low(z), found.high(z)
     upper = found.high(float(norm.ppf(confidence)))
     if rows.n_positive in (0, rows.n_checked) and (rows.probability < 1).any():
-        value = _median(totals, equation)
+        value = _median(totals, equation, totals.y == totals.y[0]) or value
     # No forest can learn from a prior of exactly 0 or 1.
     least = 0.5 / n_u
     value = float(np.clip(value, least, 1 - least))
@@ -63,14 +63,23 @@ def class_prior(rows: CheckedRows, z: float, confidence: float) -> PriorEstimate
     )
 
 
-def _median(totals: CheckedTotals, equation: Callable[[Array], Equation]) -> float:
-    """Find the prior at which verdicts that all agree would have a probability of one half."""
+def _median(
+    totals: CheckedTotals, equation: Callable[[Array], Equation], agreeing: NDArray[np.bool_]
+) -> float | None:
+    """Find the value at which verdicts that all agree would have a probability of one half.
+
+    `agreeing` marks them among the checked rows. None if there is no such value.
+    """
+    y, bins = totals.y[agreeing], totals.bin[agreeing]
 
     def excess(v: float) -> float:
-        p = np.clip(totals.tilted(equation(np.array([v])))[0, totals.bin], 1e-12, 1 - 1e-12)
-        return float(np.log(np.where(totals.y == 1, p, 1 - p)).sum() - np.log(0.5))
+        p = np.clip(totals.tilted(equation(np.array([v])))[0, bins], 1e-12, 1 - 1e-12)
+        return float(np.log(np.where(y == 1, p, 1 - p)).sum() - np.log(0.5))
 
-    return float(brentq(excess, 1e-9, 1 - 1e-9))
+    ends = (1e-9, 1 - 1e-9)
+    if excess(ends[0]) * excess(ends[1]) > 0:
+        return None
+    return float(brentq(excess, *ends))
 
 
 def precision(rows: CheckedRows, threshold: float) -> Solution:
@@ -86,14 +95,22 @@ def precision(rows: CheckedRows, threshold: float) -> Solution:
 
 
 def recall(rows: CheckedRows, threshold: float, *, n_positive: float | None = None) -> Solution:
-    """Estimate the recall, using that of labeled rows if the number of positives is given."""
+    """Estimate the recall, using that of labeled rows if the number of positives is given.
+
+    That no checked row is a missed positive does not show that there are none: the recall is then
+    the value for which this happens half of the time.
+    """
     n, known = len(rows.known_score), np.count_nonzero(rows.known_score > threshold)
 
     def equation(v: Array) -> Equation:
         return Equation(-v, 1.0, known - v * n)
 
-    reference = _recall_of_labeled(rows, threshold, n_positive)
-    return Solution(_totals(rows, rows.score > threshold), equation, reference)
+    totals = _totals(rows, rows.score > threshold)
+    found = Solution(totals, equation, _recall_of_labeled(rows, threshold, n_positive))
+    rejected = totals.g == 0
+    if found.value == 1 and (totals.y[rejected] == 0).all() and (totals.e[rejected] < 1).any():
+        found.value = _median(totals, equation, rejected) or found.value
+    return found
 
 
 def f1(rows: CheckedRows, threshold: float, *, n_positive: float | None = None) -> Solution:

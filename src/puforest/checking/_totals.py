@@ -43,7 +43,7 @@ MAX_STEPS = 80
 MAX_SHIFT = 1.0
 # Recalibration: slopes of the logits, and standard deviations of their logarithm and of the shift
 SLOPES = np.geomspace(1 / 8, 8, 31)
-SLOPE_SD = 0.35
+SLOPE_SD = 0.5
 SHIFT_SD = 3.0
 TOLERANCE = 1e-8
 

@@ -15,9 +15,9 @@ from puforest.cli import _options as o
 from puforest.cli._console import Console
 from puforest.cli._model_columns import match_columns
 from puforest.cli._model_rows import ModelRows
-from puforest.cli._scoring import scored_batches
-from puforest.cli.sheets._layout import DESIGN, Origin, fingerprint
-from puforest.cli.sheets._match import CheckedRows, Round, match_verdicts
+from puforest.cli._scoring import out_of_bag_scores, scored_batches
+from puforest.cli.sheets._layout import DESIGN, Origin, ScoredBy, fingerprint
+from puforest.cli.sheets._match import MatchedVerdicts, Round, match_verdicts
 from puforest.cli.tables._names import name_list
 from puforest.cli.tables._source import Source
 
@@ -25,12 +25,12 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Checks:
+class TableVerdicts:
     """Verdicts on the rows of a table.
 
     Attributes
     ----------
-    rows : CheckedRows
+    rows : MatchedVerdicts
         The verdicts, and how the rows were chosen.
     probability : ndarray of shape (n_rows,)
         Probability of each row to have a verdict.
@@ -38,7 +38,7 @@ class Checks:
         Scores by which rows were chosen last; None if that was at random.
     """
 
-    rows: CheckedRows
+    rows: MatchedVerdicts
     probability: Array = field(repr=False)
     score: Array | None = field(repr=False)
 
@@ -130,7 +130,7 @@ def read_checks(
     table: CheckedTable,
     *,
     model: Path | None = None,
-) -> Checks | None:
+) -> TableVerdicts | None:
     """Read the check sheets of a table; `model` may have chosen the rows. None without sheets."""
     if not options.checked:
         return None
@@ -146,18 +146,21 @@ def read_checks(
             raise FileNotFoundError(f"--checked-by {path}: no such model")
     given = [*(options.checked_by or ()), *([model] if model else ()), *_beside(options, rows)]
     models = {fingerprint(path): path for path in given}
-    scores: dict[str, Array] = {}
+    _refuse_others(options, rows)
+    scores: dict[ScoredBy, Array] = {}
     last = None
     for chosen in rows.rounds:
-        code = chosen.origin.fingerprint
+        origin = chosen.origin
         if chosen.needs_scores:
-            if code not in models:
-                raise ValueError(_ask_for_model(chosen, options))
-            last = scores[code] = table.scores(models[code], chosen.origin)
-    return Checks(rows, _possible(rows, rows.probability(scores)), last)
+            if origin.fingerprint not in models:
+                raise ValueError(_ask_for_model(chosen))
+            if origin.scored_by not in scores:
+                scores[origin.scored_by] = table.scores(models[origin.fingerprint], origin)
+            last = scores[origin.scored_by]
+    return TableVerdicts(rows, _possible(rows, rows.probability(scores)), last)
 
 
-def _possible(rows: CheckedRows, probability: Array) -> Array:
+def _possible(rows: MatchedVerdicts, probability: Array) -> Array:
     """Refuse probabilities that no design has, or with which a checked row could not be chosen."""
     least = np.where(np.isnan(rows.checked), 0, np.finfo(float).tiny)
     wrong = np.flatnonzero(~((least <= probability) & (probability <= 1)))
@@ -169,7 +172,21 @@ def _possible(rows: CheckedRows, probability: Array) -> Array:
     return probability
 
 
-def _beside(options: o.CheckOptions, rows: CheckedRows) -> list[Path]:
+def _refuse_others(options: o.CheckOptions, rows: MatchedVerdicts) -> None:
+    """Refuse models of ``--checked-by`` that chose none of the rows."""
+    origins = {chosen.origin.fingerprint: chosen.origin.model for chosen in rows.rounds}
+    needed = any(chosen.needs_scores for chosen in rows.rounds)
+    for path in options.checked_by or ():
+        if fingerprint(path) not in origins:
+            names = name_list(sorted({*origins.values()}))
+            way_out = f"name {names} as it was then" if needed else "omit --checked-by"
+            raise ValueError(
+                f"--checked-by {path}: this model did not choose the checked rows, or was fitted "
+                f"again since. They were chosen by {names}: {way_out}"
+            )
+
+
+def _beside(options: o.CheckOptions, rows: MatchedVerdicts) -> list[Path]:
     """Return the models beside the sheets that may have chosen their rows, by their names."""
     names = {Path(chosen.origin.model).name for chosen in rows.rounds if chosen.needs_scores}
     folders = {path.parent for path in options.checked or ()}
@@ -177,21 +194,9 @@ def _beside(options: o.CheckOptions, rows: CheckedRows) -> list[Path]:
     return [path for path in found if path.is_file()]
 
 
-def _ask_for_model(chosen: Round, options: o.CheckOptions) -> str:
+def _ask_for_model(chosen: Round) -> str:
     name = chosen.origin.model
-    way_out = f"add --checked-by {shlex.quote(name)}"
-    if options.checked_by:
-        given = name_list([str(path) for path in options.checked_by])
-        way_out = f"name it with --checked-by. {given} is another model, or was fitted again"
     return (
         f"the checked rows were chosen by {name} with the design {chosen.design.name}, so that "
-        f"their probabilities depend on its scores: {way_out}"
+        f"their probabilities depend on its scores: add --checked-by {shlex.quote(name)}"
     )
-
-
-def out_of_bag_scores(model: Any) -> Array | None:
-    """Return the out-of-bag scores of the training rows; None if a model does not have them."""
-    if not hasattr(model, "_oob_probability"):
-        return None
-    score: Array = model._oob_probability()
-    return score if np.isfinite(score).all() else None

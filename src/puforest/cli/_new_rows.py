@@ -82,6 +82,7 @@ def show_drift(console: Console, model: Any, X: Any) -> dict[str, Any]:
     """Compare rows with the training population, and print the differences."""
     found = drift_report(model, X)
     compared = (
+        "scored by as many trees as training rows are out of bag, "
         f"{percent(found.positive_fraction)} of them are predicted positive, compared with "
         f"{percent(found.training_fraction)} of the training population, and the distributions of "
         f"the scores differ by up to {found.ks_statistic:.3f}"
@@ -113,8 +114,9 @@ def show_drift(console: Console, model: Any, X: Any) -> dict[str, Any]:
 def adapted(console: Console, model: Any, X: Any) -> tuple[Any, dict[str, Any]]:
     """Adapt a model to the class prior of new rows; also return the estimate as JSON."""
     estimate = adapt_prior(model, X)
+    shifted = model.with_shifted_prior(estimate)
     console.info(
-        f"Class prior of these {plural(len(X), 'row')}: {estimate_text(estimate)}; it was "
-        f"{model.prior_:.3g} in training. {estimate.reason}"
+        f"Class prior of these {plural(len(X), 'row')}: {estimate_text(estimate)}. Their scores "
+        f"use {shifted.prior_:.3g}; the prior was {model.prior_:.3g} in training. {estimate.reason}"
     )
-    return model.with_shifted_prior(estimate), estimate_json(estimate)
+    return shifted, estimate_json(estimate)

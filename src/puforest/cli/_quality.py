@@ -29,7 +29,7 @@ CHECKED_METRICS = {
     "pu_roc_auc": "auc",
 }
 
-PRIOR = "Class prior"
+PRIOR, PRIOR_NAME = "Class prior", "prior"
 
 # Part of the notes on values that left their range by no more than chance explains.
 CHANCE = "may be chance"
@@ -68,7 +68,7 @@ def quality(
 def true_quality(
     truth: NDArray[np.int64], score: NDArray[np.float64], threshold: float
 ) -> dict[str, float]:
-    """Compute the same metrics from the true classes.
+    """Compute the class prior and the same metrics from the true classes.
 
     Data in which every positive is labeled is a census: PU metrics equal the supervised ones.
     """
@@ -79,7 +79,8 @@ def true_quality(
         prior=float(truth.mean()),
         scenario="single-training-set",
     )
-    return {name: found.value for name, found in report.metrics.items()}
+    found = {name: found.value for name, found in report.metrics.items()}
+    return {PRIOR_NAME: report.prior, **found}
 
 
 def predicted_positive(
@@ -111,9 +112,13 @@ def show_quality(
         header.append("truth")
     clipped = {name: found for name, found in report.metrics.items() if found.clipped}
     rows = []
-    if checks is not None:
+    if checks is not None or truth is not None:
         prior = f"{report.prior:.3g}" if report.prior_bound is None else report.prior_text
-        rows.append([PRIOR, prior, "", *prior_cells(checks), *([""] if truth else [])])
+        rows.append([PRIOR, prior, ""])
+        if checks is not None:
+            rows[0] += prior_cells(checks)
+        if truth is not None:
+            rows[0].append(f"{truth[PRIOR_NAME]:.3f}")
     for name, found in report.metrics.items():
         mark = "*" if found.clipped else " " if clipped else ""
         row = [METRICS[name].label, f"{found.value_text}{mark}", found.range_text]

@@ -39,12 +39,17 @@ class TopRows:
         self.row: NDArray[np.int64] = np.empty(0, np.int64)
         self.others: Any = None
 
-    def add(self, score: NDArray[np.float64], others: Any) -> None:
-        """Add a batch of rows: their scores, and a record batch of other columns."""
+    def add(
+        self, score: NDArray[np.float64], others: Any, ranked: NDArray[np.bool_] | None = None
+    ) -> None:
+        """Add a batch of rows: their scores, and a record batch of other columns.
+
+        `ranked` marks the rows to rank; all of them, by default.
+        """
         pa = arrow()
         # Rows that are no better than the last one come after it.
         least = self.score[-1] if len(self.score) == self._n else -np.inf
-        better = np.flatnonzero(score > least)
+        better = np.flatnonzero(score > least if ranked is None else (score > least) & ranked)
         # Among rows of equal scores, the sort keeps the first: those of earlier batches.
         joined = np.concatenate([self.score, score[better]])
         order = np.argsort(-joined, kind="stable")[: self._n]

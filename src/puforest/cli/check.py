@@ -1,4 +1,4 @@
-"""``puforest check``: choose rows to look at by hand."""
+"""``puforest check``: select rows to check by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from puforest.checking import Checks
     from puforest.cli._model_columns import Columns
-    from puforest.cli._model_rows import ModelRows
+    from puforest.cli._scoring import ScoredTable
     from puforest.cli.sheets._write import ChosenRow
     from puforest.cli.tables._source import Source
 
@@ -38,20 +38,20 @@ def check(
     console: Console,
     model: o.ModelFile,
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Table to choose rows from, of any size.")
+        Path, typer.Argument(metavar="DATA", help="Table to select rows from, of any size.")
     ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Check sheet to write: a .csv or .tsv file.")
     ],
-    n: Annotated[int, typer.Option("-n", "--number", min=1, help="Number of rows to choose.")] = 50,
+    n: Annotated[int, typer.Option("-n", "--number", min=1, help="Number of rows to select.")] = 50,
     design: Annotated[
         Design,
         typer.Option(
             "--design",
             metavar="NAME",
-            help="score: uncertain rows are more likely to be chosen, which tells most about the "
-            "prior and the quality. random: all rows are equally likely. top: the highest scores, "
-            "which finds most positives but does not tell the prior.",
+            help="score: uncertain rows are more likely to be selected, which yields the shortest "
+            "intervals for the prior and the metrics. random: all rows are equally likely. top: "
+            "the highest scores, which finds the most positives but does not yield the prior.",
         ),
     ] = "score",
     label: o.Label = None,
@@ -82,14 +82,14 @@ def check(
     *,
     reading: o.Reading,
 ) -> dict[str, Any]:
-    """Choose unlabeled rows to look at by hand, and write a sheet to fill in.
+    """Select unlabeled rows to check by hand, and write a sheet to fill in.
 
     Open the sheet in a spreadsheet program, write yes or no into the column verdict, leave it empty
     for rows that were not looked at, and save it as CSV. Then pass it to puforest fit, evaluate or
     report with --checked. Rows are in random order, so that you can stop at any time.
 
-    With --label, labeled rows are not chosen, and training rows are scored out of bag if the model
-    is a forest. With --checked, rows that have a verdict already are not chosen again.
+    With --label, labeled rows are not selected, and training rows are scored out of bag if the
+    model is a forest. With --checked, rows that already have a verdict are not selected again.
 
     A sheet that holds verdicts is never overwritten, not even with --force.
     """
@@ -98,7 +98,7 @@ def check(
     from puforest.checking._select import checks_by_score
     from puforest.cli._model_columns import match_columns
     from puforest.cli._model_rows import ModelRows
-    from puforest.cli._scoring import report_unknown
+    from puforest.cli._scoring import report_unknown, score_table
     from puforest.cli.sheets._layout import Origin, file_name, fingerprint
     from puforest.cli.sheets._match import match_verdicts
     from puforest.cli.sheets._write import write_sheet
@@ -119,11 +119,11 @@ def check(
     # For a model without feature names, all other columns are features.
     columns = match_columns(schema, source, [*others, *kept] if schema.names is None else others)
     rows = ModelRows(source, columns)
-    score, labeled = scored(console, forest, rows, label, positive)
+    table = score_table(console, forest, rows, others, "check")
+    labeled = labels_of(table, label, positive)
     report_unknown(console, source.path, rows.gaps)
-    out_of_bag = training_scores(forest, labeled)
-    if out_of_bag is not None:
-        score = out_of_bag
+    out_of_bag = table.held_out(labeled)
+    score = table.score if out_of_bag is None else out_of_bag
     n_before, excluded = 0, labeled.astype(bool)
     if checked:
         before = match_verdicts(checked, source, labeled)
@@ -132,7 +132,7 @@ def check(
     n_left = len(score) - np.count_nonzero(excluded)
     if n > n_left:
         raise ValueError(
-            f"-n {n}: only {n_left:,} of the {len(score):,} rows of {source.path} can be chosen; "
+            f"-n {n}: only {n_left:,} of the {len(score):,} rows of {source.path} can be selected; "
             "the others are labeled, or were checked before"
         )
     checks = checks_by_score(score, n, excluded, design, seed)
@@ -193,41 +193,16 @@ def sheet_delimiter(path: Path) -> str | None:
     return "\t" if extension == ".tsv" else None
 
 
-def scored(
-    console: Console, forest: Any, rows: ModelRows, label: str | None, positive: str | None
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the score of each row, and whether it is labeled."""
+def labels_of(table: ScoredTable, label: str | None, positive: str | None) -> NDArray[np.int64]:
+    """Return 1 for labeled rows; no row is labeled without a label column."""
     import numpy as np
 
-    from puforest.cli._scoring import scored_batches
-    from puforest.cli.tables._arrow import arrow
     from puforest.cli.tables._labels import label_rule
 
-    source = rows.source
-    scores, labels = [], []
-    with console.progress(f"Scoring {source.path.name}") as done:
-        for batch in scored_batches(forest, rows, [label] if label else []):
-            scores.append(batch.score)
-            labels += batch.others.columns
-            done(source.progress)
-    if not scores:
-        raise ValueError(f"{source.path} has columns but no rows: there is nothing to check")
-    score = np.concatenate(scores)
     if label is None:
-        return score, np.zeros(len(score), np.int64)
-    column = arrow().chunked_array(labels)
-    return score, label_rule(label, column, positive).apply(column)
-
-
-def training_scores(forest: Any, labeled: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    """Return out-of-bag scores if these are as many labeled and unlabeled rows as in training."""
-    from puforest._unwrap import fitted_trees
-    from puforest.cli._checks import out_of_bag_scores
-
-    record = fitted_trees(forest)._record
-    n_labeled = int(labeled.sum())
-    n_rows = (n_labeled, len(labeled) - n_labeled)
-    return out_of_bag_scores(forest) if n_rows == (record.n_labeled, record.n_unlabeled) else None
+        return np.zeros(len(table.score), np.int64)
+    column = table.others.column(label)
+    return label_rule(label, column, positive).apply(column)
 
 
 def shown_features(forest: Any, columns: Columns, most: int) -> list[str]:

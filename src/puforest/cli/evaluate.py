@@ -56,9 +56,10 @@ def evaluate(
 ) -> dict[str, Any]:
     """Estimate the quality of a model on held-out rows.
 
-    Don't use the training rows: estimates on them are too optimistic, and puforest fit has already
-    printed held-out ones. Precision, recall and the other metrics follow from the class prior and
-    the fractions of labeled rows and of all rows that are predicted positive.
+    Training rows are scored out of bag if the model is a forest with out-of-bag predictions;
+    otherwise, estimates on them are too optimistic. Precision, recall and the other metrics follow
+    from the class prior and the fractions of labeled rows and of all rows that are predicted
+    positive.
 
     With --checked, estimates from rows that were looked at by hand are printed beside them. They
     do not depend on the class prior; see puforest check.
@@ -72,7 +73,7 @@ def evaluate(
     from puforest.cli._model_columns import match_columns, report_columns
     from puforest.cli._model_rows import ModelRows
     from puforest.cli._prior_text import prior_text
-    from puforest.cli._scoring import report_missing, report_unknown, scored_batches
+    from puforest.cli._scoring import report_missing, report_unknown, score_table
     from puforest.cli.tables._arrow import arrow
     from puforest.cli.tables._labels import read_labels, true_classes
     from puforest.cli.tables._pu_table import label_column
@@ -90,23 +91,17 @@ def evaluate(
     columns = match_columns(o.schema_of(forest), source, others)
     report_columns(console, columns, source.path)
     rows = ModelRows(source, columns)
-    scores, kept = [], []
-    with console.progress(f"Scoring {source.path.name}") as done:
-        for scored in scored_batches(forest, rows, others):
-            scores.append(scored.score)
-            kept.append(scored.others)
-            done(source.progress)
-    if not scores:
-        raise ValueError(f"{source.path} has columns but no rows: there is nothing to evaluate on")
+    scored = score_table(console, forest, rows, others, "evaluate on")
     report_missing(console, source.path, rows.gaps)
     report_unknown(console, source.path, rows.gaps)
-    score = np.concatenate(scores)
-    table = arrow().Table.from_batches(kept)
+    table = scored.others
     rule, labeled = read_labels(source, name, table.column(name), positive)
     of_checks = CheckedTable(source, name, labeled, reading, threads)
     verdicts = read_checks(console, checks, of_checks, model=model)
     if verdicts is not None:
         labeled = verdicts.labeled
+    out_of_bag = scored.held_out(labeled)
+    score = scored.score if out_of_bag is None else out_of_bag
     estimate = fitted_trees(forest)._record.prior_estimate
     if prior is not None and estimate is not None:
         wrong = contradiction(prior, estimate)
@@ -123,6 +118,8 @@ def evaluate(
     found = None
     if verdicts is not None:
         found = verdicts.estimates(score, report.scenario, limit)
+        if prior is None and out_of_bag is not None:
+            found = found.with_prior_of_fit(fitted_trees(forest)._record)
     known = None
     if truth is not None:
         # Labeled rows that were collected separately are not part of the population.
@@ -137,7 +134,7 @@ def evaluate(
             )
     n = len(score)
     console.facts(
-        "Held-out rows",
+        "Held-out rows" if out_of_bag is None else "Training rows, scored out of bag",
         {
             "file": f"{source.path} ({source.kind})",
             "rows": f"{n:,}: {labeled.sum():,} labeled, {n - labeled.sum():,} unlabeled",
@@ -148,14 +145,18 @@ def evaluate(
         },
     )
     title = "Quality, estimated without labeled negatives"
+    if out_of_bag is not None:
+        title += " (out of bag)"
     _quality.show_quality(console, title, report, known, found)
     if found is not None:
         compare_prior(console, report.prior, found)
-    warn_of_training_rows(console, forest, report)
+    if out_of_bag is None:
+        warn_of_training_rows(console, scored.is_training_data(labeled), report)
     return {
         "model": str(model),
         "file": str(data),
         "rows": n,
+        "out_of_bag": out_of_bag is not None,
         "labeled": int(labeled.sum()),
         "prior": report.prior,
         "scenario": report.scenario,
@@ -179,20 +180,14 @@ def compare_prior(console: Console, prior: float, found: CheckedEstimates) -> No
         console.warning(f"{wrong}. The estimates without checked rows depend on it")
 
 
-def warn_of_training_rows(console: Console, forest: Any, report: ClassificationReport) -> None:
-    """Warn of training rows, recognized by their number or by estimates that are too good."""
-    from puforest._unwrap import fitted_trees
+def warn_of_training_rows(
+    console: Console, is_training_data: bool, report: ClassificationReport
+) -> None:
+    """Warn of training rows that were not scored out of bag, or estimates that are too good."""
     from puforest.cli import _quality
 
-    rows = (report.n_labeled, report.n_unlabeled)
-    record = fitted_trees(forest)._record
-    if rows == (record.n_labeled, record.n_unlabeled):
-        console.warning(
-            "these look like the training rows: the numbers of labeled and unlabeled rows match. "
-            "Estimates on training rows are too optimistic; puforest fit prints held-out ones"
-        )
+    too_good = "estimates on them are too optimistic; puforest fit prints held-out ones"
+    if is_training_data:
+        console.warning(f"these are the training rows: {too_good}")
     elif _quality.clear_notes(report):
-        console.warning(
-            "check that these are not the training rows: estimates on them are too optimistic; "
-            "puforest fit prints held-out ones"
-        )
+        console.warning(f"check that these are not the training rows: {too_good}")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from puforest._comparison import Compared
     from puforest._cross_fitting import Split
     from puforest._encoded import EncodedTable
-    from puforest.cli._checks import Checks
+    from puforest.cli._checks import TableVerdicts
     from puforest.cli.tables._features import Features
     from puforest.cli.tables._pu_table import PUTable
 
@@ -143,7 +143,8 @@ def fit(
     estimate = forest._record.prior_estimate
     facts = {"prior": prior_text(forest.prior_, estimate), "trees": describe_trees(forest)}
     if estimate is not None and estimate.is_bound:
-        facts["prior"] += f". {estimate.reason if no_quality else ''} {HOW_TO_KNOW}"
+        reason = f" {estimate.reason}" if no_quality else ""
+        facts["prior"] += f".{reason} {HOW_TO_KNOW}"
     facts["threshold"] = threshold_text(forest)
     score = None if options.is_cross_validated else forest._oob_probability()
     if score is not None:
@@ -207,7 +208,7 @@ def refuse_unordered(features: Features, directions: Mapping[str, int]) -> None:
             raise ValueError(f"--monotonic {name}: the column cannot be constrained, as {reason}")
 
 
-def train(console: Console, forest: Any, table: PUTable, checks: Checks | None) -> None:
+def train(console: Console, forest: Any, table: PUTable, checks: TableVerdicts | None) -> None:
     """Fit the forest with a progress bar."""
     from puforest.cli.tables._pu_table import NEARLY_UNIQUE
     from puforest.prior import PriorEstimatedWarning
@@ -253,7 +254,7 @@ def cross_validated(
     X: EncodedTable,
     labeled: NDArray[np.int64],
     splits: list[Split],
-    checks: Checks | None,
+    checks: TableVerdicts | None,
 ) -> NDArray[np.float64]:
     """Score each row with a forest of the same parameters that was fitted without its fold."""
     from sklearn.base import clone
@@ -283,7 +284,7 @@ def estimate_quality(
     labeled: NDArray[np.int64],
     score: NDArray[np.float64],
     how: str,
-    checks: Checks | None,
+    checks: TableVerdicts | None,
 ) -> dict[str, Any]:
     """Estimate PU metrics from held-out scores of the training rows."""
     from puforest.cli import _quality
@@ -298,6 +299,7 @@ def estimate_quality(
     found = None
     if checks is not None:
         found = checks.estimates(score, forest.scenario, forest.threshold_)
+        found = found.with_prior_of_fit(forest._record)
     title = f"Quality, estimated without labeled negatives ({how})"
     _quality.show_quality(console, title, report, checks=found)
     return _quality.as_json(report, found)

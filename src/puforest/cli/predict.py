@@ -16,6 +16,9 @@ from puforest.cli._console import Console
 from puforest.cli.tables import OUTPUT_EXTENSIONS
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from puforest.cli._model_rows import ModelRows
     from puforest.cli.tables._source import Source
 
@@ -78,6 +81,16 @@ def predict(
             "positives to expect down to each of them.",
         ),
     ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            "--label",
+            metavar="COLUMN",
+            help="Column that marks labeled rows, which --top leaves out: they are known already.",
+            rich_help_panel=o.COLUMNS,
+        ),
+    ] = None,
+    positive: o.Positive = None,
     threshold: o.Threshold = None,
     prior: Annotated[
         float | None,
@@ -130,6 +143,7 @@ def predict(
     With --top, it has the columns rank, row (the number of the row in DATA), score, probability if
     the scores are calibrated, and if the model has out-of-bag predictions, hits, hits_low and
     hits_high: how many of the rows down to this one are expected to be positive, with an interval.
+    With --label, labeled rows are left out.
     """
     from puforest.cli._model_columns import match_columns, report_columns
     from puforest.cli._model_rows import ModelRows
@@ -142,16 +156,23 @@ def predict(
         raise ValueError("--prior and --adapt-prior contradict each other: choose one of them")
     if top is not None and threshold is not None:
         raise ValueError("--threshold has no effect on the ranking of --top: omit it")
+    if label is not None and top is None:
+        raise ValueError("--label leaves labeled rows out of the ranking of --top: add --top N")
+    if positive is not None and label is None:
+        raise ValueError("--positive requires --label, the column to look for it in")
     if output != STANDARD_OUTPUT:
         output_extension(output)
         refuse_existing(output, force=force, inputs=[model, data])
     forest = o.load_for(model, threads)
     o.threshold_for(forest, threshold)  # fail early
     source = reading.open(data, forest)
+    label = label or source.label
+    source.require_columns([label] if label else [], "--label")
     kept = kept_columns(source, keep, keep_all, TOP_COLUMNS if top else (SCORE, PREDICTED))
     # For a model without feature names, all columns but those given by --keep are features.
     schema = o.schema_of(forest)
-    columns = match_columns(schema, source, keep or [] if schema.names is None else kept)
+    others = [*(keep or [] if schema.names is None else kept), *([label] if label else [])]
+    columns = match_columns(schema, source, others)
     report_columns(console, columns, source.path)
     console.detail(f"{len(columns.features):,} features matched by name ({source.kind})")
     rows = ModelRows(source, columns)
@@ -161,7 +182,8 @@ def predict(
     if top is None:
         result = write_scores(console, forest, rows, kept, place, batch_rows, threshold)
     else:
-        result = write_top(console, forest, rows, kept, place, batch_rows, top)
+        labeled = labeled_rows(source, label, positive)
+        result = write_top(console, forest, rows, kept, place, batch_rows, top, labeled)
     report_missing(console, source.path, rows.gaps)
     report_unknown(console, source.path, rows.gaps)
     console.info(result.pop("text"))
@@ -291,6 +313,21 @@ def write_scores(
     }
 
 
+def labeled_rows(
+    source: Source, label: str | None, positive: str | None
+) -> NDArray[np.bool_] | None:
+    """Read which rows are labeled; None without a label column."""
+    from puforest.cli.tables._arrow import arrow
+    from puforest.cli.tables._labels import label_rule
+    from puforest.cli.tables._source import rows_at_a_time
+
+    if label is None:
+        return None
+    batches = source.batches([], [label], rows_at_a_time(1))
+    column = arrow().chunked_array([batch.others.column(label) for batch in batches])
+    return label_rule(label, column, positive).apply(column).astype(bool)
+
+
 def write_top(
     console: Console,
     forest: Any,
@@ -299,8 +336,9 @@ def write_top(
     output: Output,
     batch_rows: int | None,
     n: int,
+    labeled: NDArray[np.bool_] | None,
 ) -> dict[str, Any]:
-    """Write the rows with the highest scores, and the number of positives to expect."""
+    """Write the unlabeled rows with the highest scores, and the number of positives to expect."""
     import numpy as np
 
     from puforest.cli._scoring import has_probabilities, scored_batches
@@ -312,12 +350,20 @@ def write_top(
     best = TopRows(n)
     with console.progress(f"Scoring {source.path.name}") as done:
         for scored in scored_batches(forest, rows, kept, batch_rows):
-            best.add(scored.score, scored.others)
+            is_left = None
+            if labeled is not None:
+                is_left = ~labeled[best.n_seen : best.n_seen + len(scored.score)]
+            best.add(scored.score, scored.others, is_left)
             done(source.progress)
     if best.others is None:
         raise ValueError(f"{source.path} has columns but no rows: there is nothing to rank")
-    n = len(best.score)
-    gains = expected_gains(forest, best.n_seen, n_top=n)
+    n, n_labeled = len(best.score), 0 if labeled is None else int(np.count_nonzero(labeled))
+    n_ranked = best.n_seen - n_labeled
+    if n_ranked == 0:
+        raise ValueError(f"{source.path}: all rows are labeled: there is nothing to rank")
+    gains = expected_gains(forest, n_ranked, n_labeled=n_labeled, n_top=n)
+    if gains is not None and has_probabilities(forest):
+        gains = gains.agreeing_with(best.score)
     columns: dict[str, Any] = {"rank": np.arange(1, n + 1), "row": best.row}
     columns |= {name: best.others.column(name) for name in kept}
     columns[SCORE] = best.score
@@ -330,10 +376,14 @@ def write_top(
     with output.writer(table.schema) as writer:
         for batch in table.combine_chunks().to_batches():
             writer.write_batch(batch)
-    text = f"The top {n:,} of {o.plural(best.n_seen, 'row')} written{output}. "
+    ranked = o.plural(n_ranked, "row" if labeled is None else "unlabeled row")
+    text = f"The top {n:,} of {ranked} written{output}. "
+    if n_labeled:
+        text += f"{o.plural(n_labeled, 'labeled row')} left out. "
     text += NO_HITS if gains is None else gains.describe(n)
     return {
         "rows": best.n_seen,
+        "labeled": None if labeled is None else n_labeled,
         "top": n,
         "hits": None if gains is None else dict(zip(HITS, gains.at(n), strict=True)),
         "text": text,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import string
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from puforest import _validation as check
 from puforest._fit_record import FitRecord
 from puforest._masses import GroupMasses
+from puforest._row_digest import DIGITS
 from puforest._schema import FeatureSchema
 from puforest.io._columns import restored_columns, stored_columns
 from puforest.io._evaluation import (
@@ -46,6 +48,7 @@ BELOW_ONE = math.nextafter(1, 0)
 
 # Groups of training rows whose sizes are stored. The last two, since version 3, are unlabeled.
 ROWS = ("labeled", "unlabeled", "confirmed", "refuted")
+DIGEST = "digest"  # of the rows; optional
 
 # The class whose trees are grown by recipes, and calibrated.
 CALIBRATED = "PUForestClassifier"
@@ -81,7 +84,7 @@ def stored_model(model: Any, arrays: Arrays) -> dict[str, Any]:
             "labeled_u": float(record.masses.labeled_u),
             "unlabeled_u": float(record.masses.unlabeled_u),
         },
-        "rows": {name: getattr(record, f"n_{name}") for name in ROWS},
+        "rows": {name: getattr(record, f"n_{name}") for name in ROWS} | stored_digest(record),
         "seed": record.seed,
         "out_of_bag": stored_out_of_bag(record.out_of_bag, arrays),
         "calibrator": stored_sigmoid(record.calibrator),
@@ -106,7 +109,7 @@ def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
         None if names is None else tuple(names.tolist()),
         restored_columns(arrays, n_features) if version > 1 else {},
     )
-    n_rows = _restored_rows(stored.fields("rows"), version)
+    n_rows, digest = _restored_rows(stored.fields("rows"), version)
     is_checked = n_rows["confirmed"] + n_rows["refuted"] > 0
     forest = checked_forest(taken_arrays(arrays, version), schema, None if is_checked else prior)
     parameters = restored_parameters(kind, stored.fields("fitted_parameters"), version)
@@ -124,6 +127,7 @@ def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
         n_unlabeled=n_rows["unlabeled"],
         n_confirmed=n_rows["confirmed"],
         n_refuted=n_rows["refuted"],
+        digest=digest,
         seed=stored.integer("seed", 0, np.iinfo(np.int32).max),
         out_of_bag=restored_out_of_bag(stored.optional_fields("out_of_bag"), arrays),
         **_restored_since_version_2(stored, arrays, forest.n_trees) if version > 1 else {},
@@ -139,14 +143,25 @@ def restored_model(stored: Fields, arrays: Arrays, version: int) -> Any:
     return model
 
 
-def _restored_rows(stored: Fields, version: int) -> dict[str, int]:
+def stored_digest(record: FitRecord) -> dict[str, str]:
+    """Return the digest of the training rows, if it is known."""
+    return {} if record.digest is None else {DIGEST: record.digest}
+
+
+def _restored_rows(stored: Fields, version: int) -> tuple[dict[str, int], str | None]:
+    """Restore the numbers of rows, and their digest."""
     n_rows = dict.fromkeys(ROWS, 0)
     for name in ROWS if version > 2 else ROWS[:2]:
         n_rows[name] = stored.integer(name, int(name in ROWS[:2]), check.MAX_UINT32)
+    digest = None
+    if stored.has(DIGEST):
+        digest = stored.text(DIGEST)
+        is_digest = len(digest) == DIGITS and not {*digest} - {*string.hexdigits}
+        ensure(is_digest, f"rows.{DIGEST} is not a SHA-256 digest")
     stored.finish()
     checked = n_rows["confirmed"] + n_rows["refuted"]
     ensure(checked <= n_rows["unlabeled"], "more rows were checked than are unlabeled")
-    return n_rows
+    return n_rows, digest
 
 
 def _restored_since_version_2(stored: Fields, arrays: Arrays, n_trees: int) -> dict[str, Any]:

@@ -16,6 +16,10 @@ class Fields:
         self._name = name
         self._left = dict(value)
 
+    def has(self, key: str) -> bool:
+        """Return whether an optional field is present."""
+        return key in self._left
+
     def take(self, key: str) -> Any:
         """Take a value of any type."""
         if key not in self._left:

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
+from sklearn.isotonic import isotonic_regression
 
 from puforest import _validation as check
 from puforest._confidence import CONFIDENCE
 from puforest._rounding import count_text
 from puforest._sample import PUSample, pu_sample
+from puforest._score_curve import ScoreCurve
 from puforest._unwrap import fitted_trees, known_prior
 from puforest.metrics._docs import documented
 from puforest.metrics._metric import read_values
@@ -73,6 +75,27 @@ class GainsCurve:
         expected, low, high = (float(np.interp(top, np.append(0.0, self.n), y)) for y in at)
         return expected, low, high
 
+    def agreeing_with(self, probability: ArrayLike) -> GainsCurve:
+        """Return the curve whose expected numbers are sums of probabilities, where they can be.
+
+        Parameters
+        ----------
+        probability : array-like of shape (n_rows,)
+            Calibrated probabilities of the ranked rows, from the highest down. Sums outside the
+            interval are replaced by the nearer end of it.
+
+        Returns
+        -------
+        GainsCurve
+        """
+        sums = np.cumsum(np.asarray(probability, dtype=np.float64))
+        if sums.shape != self.n.shape:
+            raise ValueError(
+                f"probability must have {len(self)} values, one for each row of the curve, got "
+                f"the shape {sums.shape}"
+            )
+        return replace(self, expected=np.clip(sums, self.low, self.high))
+
     def describe(self, n: float) -> str:
         """Return a sentence on the top n rows.
 
@@ -96,6 +119,20 @@ class GainsCurve:
         )
 
 
+def _concave(x: Array, y: Array) -> Array:
+    """Least concave curve through 0 that is nowhere below y, at increasing x.
+
+    Precision falls with the rank if scores are any good. Where the labeled rows at the top are few,
+    their recall says otherwise by chance, and would put the first positives at a lower rank.
+    """
+    step = np.diff(x, prepend=0.0)
+    slope = np.divide(np.diff(y, prepend=0.0), step, out=np.zeros_like(step), where=step > 0)
+    weight = np.maximum(step, np.finfo(float).tiny)
+    falling = isotonic_regression(slope, sample_weight=weight, increasing=False)
+    result: Array = np.maximum(np.cumsum(falling * step), y)
+    return result
+
+
 @dataclass(frozen=True)
 class _Ranking:
     """Ranked rows, and the fraction of all positives at the top of the ranking.
@@ -113,7 +150,10 @@ class _Ranking:
     population : float
         Number (weight) of rows of which the prior is a fraction.
     known : ndarray
-        Number (weight) of those among them that are labeled, and therefore not ranked.
+        Number (weight) of the labeled rows of the population, which are not ranked, that score as
+        high.
+    n_known : float
+        Number (weight) of all of them.
     row : float
         Weight of a row.
     """
@@ -124,6 +164,7 @@ class _Ranking:
     threshold_variance: Array | float
     population: float
     known: Array
+    n_known: float
     row: float
 
     def positives(self, prior: float) -> Array:
@@ -141,13 +182,13 @@ class _Ranking:
         """
         r = (self.recall + self.share) / (1 + 2 * self.share)
         total = self.population * prior
-        unlabeled = max(0.0, total - self.known[-1])
+        unlabeled = max(0.0, total - self.n_known)
         found = total * r + self.row
         variance = total**2 * (
             r * (1 - r) * self.share / (1 + 2 * self.share) + self.threshold_variance
         )
         variance += self.row * found * np.maximum(1 - found / self.population, 0)
-        if self.known[-1] > 0:
+        if self.n_known > 0:
             variance -= self.row * 2 * total * r * (1 - r)
         error = reach * np.sqrt(np.maximum(variance, self.row**2))
         center = self.positives(prior) + unlabeled * (r - self.recall)
@@ -219,7 +260,7 @@ def gains_curve(
     >>> labeled = (y & (rng.random(2000) < 0.5)).astype(int)
     >>> gains = gains_curve(labeled, score, prior=0.3, scenario="single-training-set")
     >>> print(gains.describe(100))
-    Among the top 100 rows, about 74 are positive (95% interval 51 to 98).
+    Among the top 100 rows, about 86 are positive (95% interval 62 to 100).
     """
     sample = pu_sample(
         y_true, scenario=scenario, sample_weight=sample_weight, propensity=propensity
@@ -253,16 +294,18 @@ def gains_of_sample(
         above = total[np.searchsorted(-scores[rows], -scores[ranked][last], side="right")]
         above[-1] = total[-1]  # those below all ranked rows
         ends: Array = np.append(0.0, n[last])
-        return np.asarray(np.interp(n, ends, np.append(0.0, above)))
+        return _concave(n, np.interp(n, ends, np.append(0.0, above)))
 
     recall = np.minimum(of_labeled(sample.positive), 1.0)
+    known = population * of_labeled(sample.population)
     ranking = _Ranking(
         n=n,
         recall=recall,
         share=float(sample.positive @ sample.positive),
         threshold_variance=0.0,
         population=float(population),
-        known=population * of_labeled(sample.population),
+        known=known,
+        n_known=float(known[-1]),
         row=float(weight[ranked] @ weight[ranked] / n[-1]),
     )
     return _gains(ranking, prior, confidence)
@@ -272,6 +315,7 @@ def expected_gains(
     model: Any,
     n_samples: int,
     *,
+    n_labeled: int = 0,
     n_top: int | None = None,
     prior: float | PriorEstimate | None = None,
     confidence: float = CONFIDENCE,
@@ -286,7 +330,10 @@ def expected_gains(
     model : estimator
         Fitted forest of puforest, or a pipeline or calibrated classifier with one inside.
     n_samples : int
-        Number of new rows.
+        Number of new rows to rank.
+    n_labeled : int, default=0
+        Number of labeled rows that are left out of the ranking. In a single training set, they are
+        part of the population, and fewer positives are left.
     n_top : int, optional
         Number of rows up to which to compute the curve, which saves memory if there are billions.
         By default, all.
@@ -319,10 +366,10 @@ def expected_gains(
     trees = fitted_trees(model)
     record = None if trees is None else trees._record
     n_samples = check.integer("n_samples", n_samples, 1)
+    n_labeled = check.integer("n_labeled", n_labeled, 0)
     n_top = n_samples if n_top is None else min(n_samples, check.integer("n_top", n_top, 1))
     if record is None or record.curve is None or record.is_supervised:
         return None
-    r, q = (np.append(part[::-1], 1.0) for part in record.curve.above())
     new = pu_sample([1, 0])  # of no scenario's constraints
     if prior is not None:
         assumed = MetricPrior.read(new, prior, None)
@@ -330,6 +377,10 @@ def expected_gains(
         assumed = MetricPrior.of_estimate(new, record.prior_estimate, known_prior(model))
     else:
         assumed = MetricPrior.read(new, known_prior(model), None)
+    # In case-control data, labeled rows are not part of the population.
+    n_labeled = n_labeled if record.scenario == "single-training-set" else 0
+    population = float(n_samples + n_labeled)
+    q, r = _ranked_curve(record.curve, n_labeled / population)
     n = np.arange(1.0, n_top + 1)
     part = n / n_samples
 
@@ -343,8 +394,22 @@ def expected_gains(
         recall=recall_at(part),
         share=1 / record.n_labeled,
         threshold_variance=slope**2 * part * (1 - part) / record.n_unlabeled,
-        population=float(n_samples),
-        known=np.zeros(n_top),
+        population=population,
+        known=n_labeled * recall_at(part),
+        n_known=float(n_labeled),
         row=1.0,
     )
-    return replace(_gains(ranking, assumed, confidence), random=n * assumed.value)
+    at_random = max(0.0, population * assumed.value - n_labeled) / n_samples
+    return replace(_gains(ranking, assumed, confidence), random=n * at_random)
+
+
+def _ranked_curve(curve: ScoreCurve, labeled_fraction: float) -> tuple[Array, Array]:
+    """Return fractions of the ranked rows from the top, and the recall at each of them.
+
+    Of the population, this fraction is labeled and not ranked; labeled rows score like positives.
+    """
+    r, q = (np.append(part[::-1], 1.0) for part in curve.above())
+    q = np.maximum.accumulate((q - labeled_fraction * r) / (1 - labeled_fraction))
+    last = np.append(q[1:] > q[:-1], True)
+    q, r = q[last], r[last]
+    return q, np.append(r[0], r[0] + _concave(q[1:] - q[0], r[1:] - r[0]))

@@ -9,6 +9,7 @@ from puforest.checking import CheckedEstimate, CheckedEstimates, estimate_from_c
 from puforest.metrics import ClassificationReport
 from puforest.metrics.classification import F1, PRECISION, RECALL
 from puforest.metrics.ranking import ROC_AUC
+from puforest.prior import PriorEstimate
 from puforest.report._rows import Array, LabeledRows
 
 METRICS = {"precision": PRECISION, "recall": RECALL, "f1": F1, "auc": ROC_AUC}
@@ -36,12 +37,12 @@ def checked_part(
     rows: LabeledRows | None,
     found: CheckedEstimates | None,
     quality: ClassificationReport | None,
-    prior: dict[str, Any],
+    prior: PriorEstimate | None,
     notes: list[str],
 ) -> dict[str, Any] | None:
     """Describe the checked rows of the fit and of the report; None if there are none.
 
-    `prior` is the part of the page on the class prior.
+    `prior` is the estimate of the class prior that does not use them.
     """
     part: dict[str, Any] = {
         "fitted": {"positive": record.n_confirmed, "negative": record.n_refuted},
@@ -61,21 +62,22 @@ def checked_part(
     return part if len(part) > 2 or part["notes"] or record.n_confirmed + record.n_refuted else None
 
 
-def _of_prior(found: CheckedEstimates, prior: dict[str, Any]) -> dict[str, Any]:
-    estimate = None
+def _of_prior(found: CheckedEstimates, prior: PriorEstimate | None) -> dict[str, Any]:
+    from_labels = from_checks = None
     if found.prior is not None:
-        estimate = _interval(CheckedEstimate(found.prior.value, *found.prior.interval))
-    from_labels: dict[str, Any] | None = prior.get("estimate")
-    if from_labels is not None and from_labels["method"] == "checks":
-        from_labels = None
+        from_checks = _prior_interval(found.prior)
+    if prior is not None and prior.method != "checks":
+        from_labels = _prior_interval(prior) | {"upper": prior.upper, "is_range": prior.is_bound}
     return {
         "name": "Class prior",
-        "from_labels": from_labels
-        and {name: from_labels[name] for name in ("value", "low", "high", "upper")}
-        | {"is_range": from_labels["is_bound"]},
-        "from_checks": estimate,
+        "from_labels": from_labels,
+        "from_checks": from_checks,
         "bounds": found.prior_bounds,
     }
+
+
+def _prior_interval(prior: PriorEstimate) -> dict[str, Any]:
+    return _interval(CheckedEstimate(prior.value, *prior.interval))
 
 
 def _of_metrics(found: CheckedEstimates, quality: ClassificationReport) -> list[dict[str, Any]]:

@@ -39,12 +39,12 @@ class Prior:
     Attributes
     ----------
     value : float
-        Prior used by the model.
+        Prior that metrics use: that of the model, unless checked rows yield a better one.
     estimate : PriorEstimate or None
         Estimate from data.
-    source : {"fit", "given", "check"}
-        Origin of the prior: estimated by the fit; given, with or without an estimate; or given,
-        with an estimate from the rows of the report.
+    source : {"fit", "given", "check", "checked"}
+        Origin of the prior: estimated by the fit; given, with or without an estimate; given, with
+        an estimate from the rows of the report; or estimated from the checked rows of the report.
     """
 
     value: float
@@ -101,9 +101,19 @@ def collect(
 ) -> dict[str, Any]:
     """Collect the data of the page; sections without data are absent."""
     missing: set[int] = set() if X is None else missing_features(X)
+    scores = None if held_out is None else held_out.scores
+    with _warnings_as_notes() as check_notes:
+        from_checks = check_estimates(rows, scores, subject.threshold)
+    of_labels = prior
+    if from_checks is not None and from_checks.prior is not None:
+        from_checks = from_checks.with_prior_of_fit(subject.forest._record)
+        checked = from_checks.prior
+        if checked is not None and checked is not prior.estimate:
+            prior = Prior(checked.value, checked, "checked")
     data: dict[str, Any] = {
         "model": of_model.model_part(subject),
-        "prior": prior_part(prior.value, prior.estimate, prior.source),
+        "prior": prior_part(prior.value, prior.estimate, prior.source)
+        | {"of_model": subject.prior},
         "threshold": of_model.threshold_part(subject),
         "importances": of_model.importance_part(subject.forest, names),
         "columns": column_part(subject, names, X, missing, unknown),
@@ -136,20 +146,17 @@ def collect(
         if not subject.calibrated:  # a calibration map is for one prior
             with _warnings_as_notes() as notes:
                 data["sensitivity"] = sensitivity_part(
-                    held_out, rows, prior.value, prior.estimate, rng
+                    held_out, rows, subject.prior, prior.estimate, rng
                 )
             data["sensitivity"]["notes"] = notes
         with _warnings_as_notes() as notes:
             scar = _scar(rows, names, prior.value, n_simulations, n_jobs, rng)
         data["scar"] = _scar_part(scar, notes, rows)
-    with _warnings_as_notes() as notes:
-        scores = None if held_out is None else held_out.scores
-        from_checks = check_estimates(rows, scores, subject.threshold)
     data["checked"] = checked_part(
-        subject.forest._record, rows, from_checks, quality, data["prior"], notes
+        subject.forest._record, rows, from_checks, quality, of_labels.estimate, check_notes
     )
     data["caveats"] = caveats(
-        prior=prior.value,
+        prior=subject.prior,
         estimate=prior.estimate,
         source=prior.source,
         quality=quality,

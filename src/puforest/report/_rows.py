@@ -12,6 +12,7 @@ from puforest import _validation as check
 from puforest._checks import read_checks, verdicts
 from puforest._cross_fitting import Indices, cross_fitted_scores
 from puforest._encoded import EncodedTable
+from puforest._row_digest import digest_of_table
 from puforest._rows import take_rows
 from puforest._sample import PUSample, pu_sample
 from puforest._unwrap import fit_params
@@ -169,7 +170,7 @@ def held_out_scores(
         scores = np.asarray(subject.model.predict_proba(rows.X)[:, 1])
         parts = [(subject.model, np.arange(len(rows.X)))]
         return HeldOutScores(scores, parts, rows.X, "model")
-    out_of_bag = out_of_bag_scores(subject, rows.training_sample(subject.prior))
+    out_of_bag = out_of_bag_scores(subject, rows)
     if out_of_bag is not None:
         parts = [(subject.model, np.arange(len(rows.X)))]
         return HeldOutScores(out_of_bag, parts, rows.X, "out-of-bag")
@@ -188,12 +189,12 @@ def held_out_scores(
     return HeldOutScores(scores, parts, rows.source, "folds")
 
 
-def out_of_bag_scores(subject: Subject, sample: PUSample) -> Array | None:
+def out_of_bag_scores(subject: Subject, rows: LabeledRows) -> Array | None:
     """Return the out-of-bag scores of a `PUForestClassifier` if these are the rows of its fit.
 
-    They are if the scores have the same distribution in both groups of rows as in the fit. Those of
-    other forests are not used: duplicates distort them. Nor are those of pipelines, whose
-    transformers have seen all rows.
+    They are recognized by their digest; without one, by the distribution of the scores in both
+    groups of rows. Scores of other forests are not used: duplicates distort them. Nor are those of
+    pipelines, whose transformers have seen all rows.
     """
     forest, record = subject.forest, subject.forest._record
     curve, evaluated = record.curve, record.out_of_bag
@@ -201,8 +202,13 @@ def out_of_bag_scores(subject: Subject, sample: PUSample) -> Array | None:
     if wrapped or record.comparison is None or curve is None or evaluated is None:
         return None
     scores = np.nan_to_num((evaluated.decision_function + 1) / 2)  # nan: rows of weight zero
-    if len(scores) != len(sample):
+    if len(scores) != len(rows.X):
         return None
+    if record.digest is not None:
+        labeled = rows.sample.labeled & (True if rows.weight is None else rows.weight > 0)
+        is_same = record.digest == digest_of_table(rows.X, labeled)
+        return forest._calibrated(scores) if is_same else None
+    sample = rows.training_sample(subject.prior)
     place = np.minimum(np.searchsorted(curve.score, scores), len(curve) - 1)
     for weight, expected in (
         (sample.positive, curve.positive),

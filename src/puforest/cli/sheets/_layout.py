@@ -35,6 +35,10 @@ CODE_LENGTH = 10
 HASHED_BYTES = 2**20
 
 
+# Fingerprint of a model, and whether its scores are out of bag.
+ScoredBy = tuple[str, bool]
+
+
 @dataclass(frozen=True)
 class Origin:
     """Where the rows of a sheet were chosen from.
@@ -65,6 +69,11 @@ class Origin:
     seed: int
     out_of_bag: bool = False
     n_before: int = 0
+
+    @property
+    def scored_by(self) -> ScoredBy:
+        """Identifies the scores by which the rows were chosen."""
+        return self.fingerprint, self.out_of_bag
 
     def __str__(self) -> str:
         out_of_bag = OUT_OF_BAG if self.out_of_bag else ""

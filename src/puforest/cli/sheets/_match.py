@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from puforest.checking import CheckDesign
 from puforest.cli.sheets._cells import cells_of_rows, readable, row_code
-from puforest.cli.sheets._layout import DESIGN, QUOTE, Origin
+from puforest.cli.sheets._layout import DESIGN, QUOTE, Origin, ScoredBy
 from puforest.cli.sheets._read import Verdict, read_verdicts
 from puforest.cli.tables._names import cut, name_list
 from puforest.cli.tables._source import Source
@@ -52,7 +52,7 @@ class Round:
 
 
 @dataclass(frozen=True, eq=False)
-class CheckedRows:
+class MatchedVerdicts:
     """Verdicts on the rows of a table.
 
     Attributes
@@ -82,16 +82,16 @@ class CheckedRows:
         """Number of negative verdicts."""
         return int(np.count_nonzero(self.checked == 0))
 
-    def probability(self, scores: Mapping[str, Array]) -> Array:
+    def probability(self, scores: Mapping[ScoredBy, Array]) -> Array:
         """Compute the probability of each row to have a verdict, from any of the rounds.
 
-        `scores` are those of the models that chose the rows, by fingerprint. A round selects rows
+        `scores` are those by which rows were chosen, by `Origin.scored_by`. A round selects rows
         independently of the rounds before it, or from the rows that they left; in both cases, a row
         remains unchecked with the product of the probabilities.
         """
         unchecked = np.ones(len(self.checked))
         for chosen in self.rounds:
-            score = scores.get(chosen.origin.fingerprint, np.zeros(len(unchecked)))
+            score = scores.get(chosen.origin.scored_by, np.zeros(len(unchecked)))
             unchecked *= 1 - chosen.design.probability(score, chosen.n_answered)
         probability: Array = 1 - unchecked
         return probability
@@ -99,7 +99,7 @@ class CheckedRows:
 
 def match_verdicts(
     paths: Sequence[Path], source: Source, labeled: NDArray[np.int64]
-) -> CheckedRows:
+) -> MatchedVerdicts:
     """Read sheets, and find their rows in a table.
 
     Parameters
@@ -127,7 +127,7 @@ def match_verdicts(
     for row, verdict in by_row.items():
         checked[row - 1] = verdict.is_positive
     labeled, relabeled = _labels_before(by_row, labeled, source)
-    return CheckedRows(checked, labeled, rounds, [*remarks, *relabeled, *_unanswered(rounds)])
+    return MatchedVerdicts(checked, labeled, rounds, [*remarks, *relabeled, *_unanswered(rounds)])
 
 
 def _merged(verdicts: Iterable[Verdict]) -> dict[int, Verdict]:

@@ -144,19 +144,20 @@ function rowNotes(rows) {
 
 function showPrior({ prior }, body) {
   const { estimate, source } = prior;
-  const from = { fit: "estimated by the fit", given: "given to the model", check: "given to the model, taken as exact" };
-  const used = usedPrior(prior);
+  const from = { fit: "estimated by the fit", given: "given to the model", check: "given to the model, taken as exact", checked: "used by its predictions" };
+  const byChecks = source === "checked";
+  const used = byChecks ? short(prior.of_model) : usedPrior(prior);
   const cards = [card("Prior of the model", used, estimate?.is_bound && source === "fit" ? "used by the fit; see below" : from[source])];
   if (!estimate) {
     body.append(el("div", { class: "cards" }, ...cards), el("p", { text: "There is no estimate to compare it with: pass rows and labels to the report to get one." }));
     return;
   }
   const by = `by ${METHODS[estimate.method] ?? estimate.method}`, level = `${100 * estimate.confidence}%`;
-  const title = source === "check" ? "According to these rows" : "According to the data";
+  const title = byChecks ? "According to the checked rows" : source === "check" ? "According to these rows" : "According to the data";
   if (estimate.is_bound) {
     cards.push(card(title, atMost(estimate.upper), [`${level} upper limit`, by], true));
   } else {
-    if (source === "check") cards.push(card(title, within(estimate.value, estimate.low, estimate.high), by));
+    if (byChecks || source === "check") cards.push(card(title, within(estimate.value, estimate.low, estimate.high), byChecks ? "used for all metrics" : by));
     cards.push(card(`${level} interval`, between(estimate.low, estimate.high), by, true));
     cards.push(card("Label frequency", percent(estimate.label_frequency), "of the positives are labeled"));
   }
