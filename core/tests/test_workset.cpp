@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "column_checks.hpp"
 #include "helpers.hpp"
 #include "puforest/workset.hpp"
 #include "tree_checks.hpp"
@@ -47,9 +48,9 @@ void check_copy(const Workset& set, const Columns& columns, const Weights& weigh
                 if (!columns.column[j].varies()) continue;
                 const Column& column = columns.column[j];
                 const Code expected = column.visit(
-                    column.codes(), [&](const auto* codes) -> Code { return codes[original[i]]; });
+                    by_position, [&](auto codes) -> Code { return codes[original[i]]; });
                 CHECK(expected ==
-                      set.visit(j, [&](const auto* codes) -> Code { return codes[group[k]]; }));
+                      set.visit(j, [&](auto codes) -> Code { return codes[group[k]]; }));
             }
         }
     };
