@@ -29,9 +29,18 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from benchmarks.machine import setup
-from benchmarks.records import RESULTS, append_line, describe_setup, markdown, plural, read_lines
+from benchmarks.records import (
+    RESULTS,
+    append_line,
+    describe_setup,
+    markdown,
+    node_count,
+    plural,
+    read_lines,
+)
 from benchmarks.workloads import load
 from puforest import PUExtraTreesClassifier, PUForestClassifier, PURandomForestClassifier
+from puforest.recipes import RECIPES
 
 CATEGORIES = (2, 5, 10, 20, 50, 100, 200, 300, 500, 1000)
 N_NUMERIC = 20
@@ -41,6 +50,7 @@ LEAVES = 31
 BASELINE = "extra trees, codes"
 KEYS = ("part", "name", "seed", "rows", "cells", "trees")  # of a measurement
 MOST_ROWS_OF_YDF = 150_000  # a million would take it most of an hour
+NNPU_RANDOM_FOREST = RECIPES[-1]  # one of those that candidates="auto" tries
 FORESTS = {"extra trees": PUExtraTreesClassifier, "random forest": PURandomForestClassifier}
 
 
@@ -138,6 +148,9 @@ def contestants(table: Table, args: argparse.Namespace) -> Iterator[tuple[str, A
         PUForestClassifier, table.prior, candidates="fast", n_estimators=args.trees, n_jobs=1
     )
     yield "PUForestClassifier, fast", lambda s: recommended(random_state=s), lambda X: X
+    one = partial(recommended, candidates=NNPU_RANDOM_FOREST)
+    label = "PUForestClassifier, nnPU random forest"
+    yield label, lambda s: one(random_state=s), lambda X: X
     yield (
         "HistGradientBoosting, P against U",
         lambda s: HistGradientBoostingClassifier(
@@ -200,7 +213,14 @@ def time_and_accuracy(
 ) -> dict[str, float]:
     seconds = timed_fit(model, *train)
     X, y = test
-    return {"seconds": seconds, "accuracy": float(accuracy_score(y, model.predict(X)))}
+    forest = model._forest
+    is_split = ~forest.is_leaf
+    return {
+        "seconds": seconds,
+        "accuracy": float(accuracy_score(y, model.predict(X))),
+        "nodes": node_count(model),
+        "searched": int((forest.n_labeled + forest.n_unlabeled)[is_split].sum(dtype=np.int64)),
+    }
 
 
 def medians(records: list[dict[str, Any]], key: str) -> dict[Any, float]:
@@ -211,13 +231,16 @@ def medians(records: list[dict[str, Any]], key: str) -> dict[Any, float]:
     }
 
 
+def rounds(records: list[dict[str, Any]]) -> str:
+    return plural(max(r["seed"] for r in records) + 1, "round")
+
+
 def page(records: list[dict[str, Any]]) -> str:
     first = records[0]
-    rounds = plural(max(r["seed"] for r in records) + 1, "round")
     parts = [
         "# Tables with categories and missing values: time",
-        f"{describe_setup(first)}. {plural(first['trees'], 'tree')}; medians over {rounds}, one "
-        "thread. Only ratios are shown.",
+        f"{describe_setup(first)}. {plural(first['trees'], 'tree')}, one thread. Only ratios of "
+        "times are shown.",
     ]
     for n_rows in dict.fromkeys(r["rows"] for r in records if r["part"] == "table"):
         table = [r for r in records if r.get("rows") == n_rows]
@@ -227,23 +250,32 @@ def page(records: list[dict[str, Any]]) -> str:
         parts += [
             f"## {n_rows:,} rows with categories",
             f"{N_NUMERIC} numeric columns and {len(CATEGORIES)} "
-            f"categorical ones with {CATEGORIES[0]} to {CATEGORIES[-1]:,} categories.",
+            f"categorical ones with {CATEGORIES[0]} to {CATEGORIES[-1]:,} categories. "
+            f"Medians over {rounds(table)}.",
             markdown(["method", f"time / {BASELINE}", "AUC, %"], rows),
         ]
     mnist = [r for r in records if r["part"] == "mnist"]
     if mnist:
-        seconds, accuracy = medians(mnist, "seconds"), medians(mnist, "accuracy")
+        costs = [medians(mnist, key) for key in ("seconds", "searched", "nodes")]
+        accuracy = medians(mnist, "accuracy")
         rows = [
             [
                 name,
-                f"{seconds[name, 'missing'] / seconds[name, 'complete']:.2f}",
+                *(f"{value[name, 'missing'] / value[name, 'complete']:.2f}" for value in costs),
                 f"{100 * accuracy[name, 'complete']:.1f}",
                 f"{100 * accuracy[name, 'missing']:.1f}",
             ]
             for name in dict.fromkeys(r["name"] for r in mnist)
         ]
-        header = ["forest", "time / complete", "accuracy, complete, %", "accuracy, missing, %"]
-        parts += [f"## MNIST with {MISSING:.0%} of its cells missing", markdown(header, rows)]
+        header = [
+            "forest", "time / complete", "rows searched / complete", "nodes / complete",
+            "accuracy, complete, %", "accuracy, missing, %",
+        ]  # fmt: skip
+        parts += [
+            f"## MNIST with {MISSING:.0%} of its cells missing",
+            f"Medians over {rounds(mnist)}. Rows searched are those of all nodes that were split.",
+            markdown(header, rows),
+        ]
     return "\n\n".join(parts) + "\n"
 
 

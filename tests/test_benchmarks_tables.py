@@ -30,11 +30,13 @@ def test_tables(tmp_path, keel):
     tables.main([*options, "--keel", str(keel), "--out", str(tmp_path)])
     records = read_lines(tmp_path / "tables.jsonl")
     assert {r["way"] for r in records if r["part"] == "categories"} == {
-        "native", "one-hot", "ordinal", "random order",
+        "native", "native, more features", "one-hot", "ordinal", "random order",
     }  # fmt: skip
     assert {(r["removal"], r["fraction"]) for r in records if r["part"] == "missing"} == {
         (how, fraction) for how in raw_tables.REMOVALS for fraction in tables.FRACTIONS
     }
+    tables.main([*options, "--keel", str(keel), "--out", str(tmp_path)])  # nothing is left
+    assert read_lines(tmp_path / "tables.jsonl") == records
     page = (tmp_path / "tables.md").read_text()
     assert "of 6 comparisons, native categories are at least as good" in page
     assert "| large values | 30% | random forest |" in page
@@ -70,7 +72,7 @@ def test_mixed(tmp_path, monkeypatch):
     options = ["--parts", "table", "--rows", "600", "--trees", "2", "--rounds", "1"]
     mixed.main([*options, "--out", str(tmp_path)])
     records = read_lines(tmp_path / "mixed.jsonl")
-    assert len(records) == 10
+    assert len(records) == 11
     mixed.main([*options, "--out", str(tmp_path)])  # resumes: nothing is left to measure
     assert read_lines(tmp_path / "mixed.jsonl") == records
     assert all(r["seconds"] > 0 and 0 <= r["auc"] <= 1 for r in records)

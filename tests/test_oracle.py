@@ -195,6 +195,32 @@ def test_missing_values_categories_and_constraints(thresholds, seed):
     assert_same_tree(forest, tree)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("risk", ["nnpu", "pn"])
+@pytest.mark.parametrize("thresholds", ["random", "optimal"])
+def test_columns_of_256_values_and_missing_ones(thresholds, risk, weighted):
+    """Their codes are a byte and a bit; the rows of small nodes are copied."""
+    rng = np.random.default_rng(0)
+    n, d = 1500, 10
+    X = rng.permuted(np.arange(n) % 256, axis=0)[:, None] + rng.integers(0, 256, d)
+    X = (X % 256).astype(float)
+    labeled = rng.random(n) < 0.1 + 0.3 * (X[:, 0] > 100)
+    X[rng.random((n, d)) < 0.1] = np.nan
+    X[labeled & (rng.random(n) < 0.3), 1] = np.nan  # informative
+    assert all(len(np.unique(x[~np.isnan(x)])) == 256 for x in X.T)
+    params = setting(rng) | {
+        "risk": risk, "loss": "quadratic", "scenario": "single-training-set", "prior": 0.6,
+        "max_features": 0.3, "max_depth": 9 if thresholds == "random" else 4,
+        "min_risk_reduction": None, "max_leaf_nodes": None,
+    }  # fmt: skip
+    weight = rng.integers(1, 9, n) / 8 if weighted else np.ones(n)
+    data = (X, labeled, weight, None, params)
+    kinds = {"categorical": [9], "monotone": {}, "thresholds": thresholds}
+    forest = grow(*inputs(*data, seed=3, **kinds))
+    assert len(forest.feature) > 20
+    assert_same_tree(forest, reference_tree(*data, oracle.tree_key(3, 0), **kinds))
+
+
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=150)
 def test_every_node_has_the_minimum_risk(seed):

@@ -13,8 +13,48 @@
 
 namespace puforest {
 
+// Replace codes of two bytes by one byte and a bit in columns of 256 values and missing ones.
+// Returns the bytes with the bits, each of eight columns; their offsets are those among all such
+// bytes.
+std::vector<const std::byte*> separate_gaps(Columns& columns, unsigned n_threads,
+                                            const Poll& poll) {
+    std::vector<Column*> gapped;
+    for (Column& column : columns.column) {
+        if (column.has_missing() && column.missing_code() == CodesWithGaps::kMissing) {
+            gapped.push_back(&column);
+        }
+    }
+    const std::size_t n = columns.n_rows;
+    std::vector<const std::byte*> shared((gapped.size() + 7) / 8);
+    run_tasks(
+        shared.size(), n_threads,
+        [&](std::size_t k, const StopFlag&) {
+            std::byte* const gaps = columns.memory->take(n);
+            std::fill_n(gaps, n, std::byte{0});
+            shared[k] = gaps;
+            for (std::size_t bit = 0; bit < 8 && 8 * k + bit < gapped.size(); ++bit) {
+                Column& column = *gapped[8 * k + bit];
+                column.width_ = 1;
+                column.gap_ = static_cast<std::uint8_t>(1u << bit);
+                column.gaps_ = gaps;
+                column.gap_offset_ = static_cast<std::uint32_t>(k);
+                // In place: byte i is written after the codes before it were read.
+                auto* const bytes = const_cast<std::byte*>(column.codes_);
+                const auto* const codes = reinterpret_cast<const std::uint16_t*>(column.codes_);
+                for (std::size_t i = 0; i < n; ++i) {
+                    const std::uint16_t code = codes[i];
+                    gaps[i] |= static_cast<std::byte>(code >> 8 << bit);
+                    bytes[i] = static_cast<std::byte>(code);
+                }
+            }
+        },
+        poll);
+    return shared;
+}
+
 // Fill by_row. The widest codes come first in a row, so that all codes are aligned.
 void store_by_row(Columns& columns, unsigned n_threads, const Poll& poll) {
+    const std::vector<const std::byte*> gaps = separate_gaps(columns, n_threads, poll);
     std::uint32_t bytes = 0;
     std::size_t widest = 1;
     std::array<std::vector<const std::byte*>, 3> by_width;  // widths 4, 2, 1
@@ -29,6 +69,11 @@ void store_by_row(Columns& columns, unsigned n_threads, const Poll& poll) {
             bytes += width;
             widest = std::max<std::size_t>(widest, width);
             by_width[w].push_back(column.codes_);
+        }
+        if (width == 1) {
+            for (Column& column : columns.column) column.gap_offset_ += bytes;
+            by_width[w].insert(by_width[w].end(), gaps.begin(), gaps.end());
+            bytes += static_cast<std::uint32_t>(gaps.size());
         }
         columns.width_ends[w] = bytes;
         n_columns[w] = by_width[w].size();

@@ -180,6 +180,75 @@ CodesBelow find_range_below(const CodeType* codes, const std::uint8_t* mask, std
     return {lowest, highest, n_other};
 }
 
+// All bits of a lane are set if its code is missing.
+Vector<std::uint8_t>::Type load_missing(const CodesWithGaps& codes, std::size_t i) {
+    using V = Vector<std::uint8_t>;
+    const auto gap = V::Type{} + codes.gap;
+    return reinterpret_cast<V::Type>((V::load(codes.gaps + i) & gap) == gap);
+}
+
+// Without any code, the minimum stays above the maximum.
+CodesBelow find_range_with_gaps(const CodesWithGaps& codes, const std::uint8_t* mask,
+                                std::size_t n) {
+    using V = Vector<std::uint8_t>;
+    constexpr std::size_t kMostSteps = 255;
+    V::Type low = ~V::Type{};
+    V::Type high{};
+    std::uint32_t n_missing = 0;
+    std::size_t i = 0;
+    while (i + V::kLanes <= n) {
+        V::Type lanes{};
+        std::size_t steps = (n - i) / V::kLanes;
+        if (steps > kMostSteps) steps = kMostSteps;
+        for (std::size_t s = 0; s < steps; ++s, i += V::kLanes) {
+            const auto v = V::load(codes.codes + i);
+            const auto m = V::load_mask(mask + i);
+            const auto missing = load_missing(codes, i);
+            const auto present = m & ~missing;
+            low = Min()(low, v | ~present);
+            high = Max()(high, v & present);
+            lanes -= m & missing;
+        }
+        n_missing += V::sum(lanes);
+    }
+    std::uint8_t lowest = V::fold(low, Min());
+    std::uint8_t highest = V::fold(high, Max());
+    for (; i < n; ++i) {
+        if (mask[i] == 0) continue;
+        if ((codes.gaps[i] & codes.gap) != 0) {
+            ++n_missing;
+            continue;
+        }
+        lowest = Min()(lowest, codes.codes[i]);
+        highest = Max()(highest, codes.codes[i]);
+    }
+    return {lowest, highest, n_missing};
+}
+
+std::uint32_t count_at_most_with_gaps(const CodesWithGaps& codes, const std::uint8_t* mask,
+                                      std::size_t n, Code c) {
+    using V = Vector<std::uint8_t>;
+    constexpr std::size_t kMostSteps = 255;
+    const auto limit = static_cast<std::uint8_t>(c);
+    const auto limits = V::Type{} + limit;
+    std::uint32_t total = 0;
+    std::size_t i = 0;
+    while (i + V::kLanes <= n) {
+        V::Type lanes{};
+        std::size_t steps = (n - i) / V::kLanes;
+        if (steps > kMostSteps) steps = kMostSteps;
+        for (std::size_t s = 0; s < steps; ++s, i += V::kLanes) {
+            const auto at_most = reinterpret_cast<V::Type>(V::load(codes.codes + i) <= limits);
+            lanes -= at_most & V::load_mask(mask + i) & ~load_missing(codes, i);
+        }
+        total += V::sum(lanes);
+    }
+    for (; i < n; ++i) {
+        total += codes.codes[i] <= limit && mask[i] != 0 && (codes.gaps[i] & codes.gap) == 0;
+    }
+    return total;
+}
+
 // A square of codes for each 16 bytes of a vector, such as 16 x 16 codes of 1 byte. Squares that
 // are side by side in the vectors are transposed together.
 template <class CodeType>
@@ -305,8 +374,11 @@ constexpr KernelsOf<CodeType> kKernelsOf = {range<CodeType>,       find_range<Co
 
 // Built at compile time, so that no code of this file runs unless it is called.
 constexpr Kernels kernels_named(const char* instruction_set) {
-    return {instruction_set, kKernelsOf<std::uint8_t>, kKernelsOf<std::uint16_t>,
-            kKernelsOf<std::uint32_t>};
+    return {instruction_set,
+            kKernelsOf<std::uint8_t>,
+            kKernelsOf<std::uint16_t>,
+            kKernelsOf<std::uint32_t>,
+            {find_range_with_gaps, count_at_most_with_gaps}};
 }
 
 }  // namespace

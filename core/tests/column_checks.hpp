@@ -13,20 +13,24 @@
 
 namespace puforest::testing {
 
+// For Column::visit: all rows of the fit.
+inline constexpr auto by_position = [](const std::byte* codes, std::uint32_t) { return codes; };
+
 // Constant columns have no codes: they would all be 0.
 inline std::vector<Code> codes_of(const Column& column, std::size_t n) {
     if (!column.varies()) return std::vector<Code>(n);
-    return column.visit(column.codes(),
-                        [&](const auto* codes) { return std::vector<Code>(codes, codes + n); });
-}
-
-inline std::size_t width_of(const Column& column) {
-    return column.visit(column.codes(), [](const auto* codes) { return sizeof(*codes); });
+    return column.visit(by_position, [&](auto codes) {
+        std::vector<Code> all(n);
+        for (std::size_t i = 0; i < n; ++i) all[i] = codes[i];
+        return all;
+    });
 }
 
 inline Code code_by_row(const Columns& columns, std::size_t i, std::size_t j) {
-    const std::byte* at = &columns.by_row[i * columns.row_bytes + columns.column[j].offset()];
-    return columns.column[j].visit(at, [](const auto* codes) { return Code{*codes}; });
+    const auto in_row = [&](const std::byte*, std::uint32_t offset) {
+        return &columns.by_row[i * columns.row_bytes + offset];
+    };
+    return columns.column[j].visit(in_row, [](auto codes) { return Code{codes[0]}; });
 }
 
 inline std::vector<Row> first_rows(std::size_t n) {
@@ -60,7 +64,7 @@ void check_ranks(const std::vector<Real>& values) {
     CHECK(column.varies() == (n_codes > 1) && columns.varies[0] == column.varies());
     CHECK(!column.categorical());
     if (column.varies()) {
-        CHECK(width_of(column) == (n_codes <= 256 ? 1 : n_codes <= 65536 ? 2 : 4));
+        CHECK(column.width() == (distinct.size() <= 256 ? 1 : n_codes <= 65536 ? 2 : 4));
     } else {
         CHECK(column.width() == 0);
     }

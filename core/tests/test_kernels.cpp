@@ -143,6 +143,64 @@ TEST(kernels_range_below_finds_a_single_code_anywhere) {
     });
 }
 
+void check_gaps(const KernelsWithGaps& loops, const std::vector<std::uint8_t>& codes,
+                const std::vector<std::uint8_t>& gaps, std::uint8_t gap,
+                const std::vector<std::uint8_t>& mask, std::size_t skip) {
+    const CodesWithGaps all{codes.data(), gaps.data(), gap};
+    CodesBelow expected{255, 0, 0};
+    for (std::size_t i = skip; i < codes.size(); ++i) {
+        const bool missing = (gaps[i] & gap) != 0;
+        if (!missing || codes[i] == 0) {
+            CHECK(all[i] == (missing ? CodesWithGaps::kMissing : codes[i]));
+        }
+        if (mask[i] == 0) continue;
+        expected.n_other += missing;
+        if (missing) continue;
+        expected.low = std::min<Code>(expected.low, codes[i]);
+        expected.high = std::max<Code>(expected.high, codes[i]);
+    }
+    const std::size_t n = codes.size() - skip;
+    const std::uint8_t* const first_mask = mask.data() + skip;
+    const CodesBelow found = loops.masked_range(all.from(skip), first_mask, n);
+    CHECK(found.low == expected.low && found.high == expected.high);
+    CHECK(found.n_other == expected.n_other);
+    for (const Code c : {0, 1, 127, 128, 254, 255}) {
+        std::uint32_t count = 0;
+        for (std::size_t i = skip; i < codes.size(); ++i) {
+            count += codes[i] <= c && mask[i] != 0 && (gaps[i] & gap) == 0;
+        }
+        CHECK(loops.masked_count(all.from(skip), first_mask, n, c) == count);
+    }
+}
+
+TEST(kernels_with_gaps) {
+    for (const Kernels* const some : available_kernels()) {
+        Rng rng(40);
+        for (std::size_t n = 0; n <= 300; ++n) {
+            const auto mask = random_mask(n, rng);
+            const auto codes = random_codes<std::uint8_t>(n, 256, rng);
+            const auto gaps = random_codes<std::uint8_t>(n, 256, rng);
+            for (const int bit : {0, 3, 7}) {
+                const auto gap = static_cast<std::uint8_t>(1 << bit);
+                check_gaps(some->with_gaps, codes, gaps, gap, mask, std::min(n, n % 7));
+                check_gaps(some->with_gaps, codes, std::vector<std::uint8_t>(n), gap, mask, 0);
+                // No code, except one anywhere.
+                std::vector<std::uint8_t> all(n, gap);
+                check_gaps(some->with_gaps, codes, all, gap, mask, 0);
+                if (n == 0) continue;
+                all[n / 2] = 0;
+                check_gaps(some->with_gaps, codes, all, gap, std::vector<std::uint8_t>(n, 255), 0);
+            }
+        }
+        for (const std::size_t n : {255 * 16 + 1, 255 * 32 + 31, 256 * 64 + 3}) {  // lanes wrap
+            const std::vector<std::uint8_t> zeros(n);
+            const std::vector<std::uint8_t> every(n, 255);
+            check_gaps(some->with_gaps, zeros, zeros, 1, every, 0);
+            check_gaps(some->with_gaps, zeros, every, 128, every, 0);
+        }
+    }
+}
+
 // If all codes are included, a lane that is not summed in time wraps around.
 TEST(kernels_counts_do_not_wrap) {
     for_each_kernels([]<class CodeType>(const KernelsOf<CodeType>& loops, CodeType) {

@@ -91,7 +91,7 @@ TEST(memory_workset_copies_again_after_a_failed_copy) {
             set.copy(all, {{}, again});
             for (std::size_t i = 0; i < n; ++i) {
                 const auto code = [&](const Workset& from, Row row) {
-                    return from.visit(5, [&](const auto* codes) -> Code { return codes[row]; });
+                    return from.visit(5, [&](auto codes) -> Code { return codes[row]; });
                 };
                 CHECK(code(set, again[i]) == code(all, some_rows(n)[i]));
             }

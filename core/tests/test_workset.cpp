@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "column_checks.hpp"
 #include "helpers.hpp"
 #include "puforest/workset.hpp"
 #include "tree_checks.hpp"
@@ -10,9 +11,10 @@ namespace puforest::testing {
 namespace {
 
 // Columns of zero, one, two and four bytes per code, more than a tile of each width. Every fourth
-// column of those with few values is categorical, and every third has missing values.
+// column of those with few values is categorical, and every third has missing values, as have nine
+// columns of 256 values.
 Table mixed_data(std::uint32_t n_labeled, std::uint32_t n_unlabeled) {
-    constexpr std::size_t kCols = 45;
+    constexpr std::size_t kCols = 54;
     Rng rng(29);
     Table data{random_data(30, {n_labeled, n_unlabeled, kCols, 0}), {}};
     for (std::size_t k = 0; k < data.x.size(); ++k) {
@@ -20,7 +22,8 @@ Table mixed_data(std::uint32_t n_labeled, std::uint32_t n_unlabeled) {
         if (column == 3) data.x[k] = 1;
         if (column > 3 && column < 30) data.x[k] = std::round(30 * data.x[k]);
         if (column >= 30 && column < 40) data.x[k] = std::round(5000 * data.x[k]);
-        if (column % 3 == 2 && rng.below(8) == 0) data.x[k] = std::nan("");
+        if (column >= 45) data.x[k] = static_cast<double>(rng.below(256));
+        if ((column % 3 == 2 || column >= 45) && rng.below(8) == 0) data.x[k] = std::nan("");
     }
     for (FeatureId j = 4; j < 30; j += 4) data.categorical.push_back(j);
     return data;
@@ -47,9 +50,9 @@ void check_copy(const Workset& set, const Columns& columns, const Weights& weigh
                 if (!columns.column[j].varies()) continue;
                 const Column& column = columns.column[j];
                 const Code expected = column.visit(
-                    column.codes(), [&](const auto* codes) -> Code { return codes[original[i]]; });
+                    by_position, [&](auto codes) -> Code { return codes[original[i]]; });
                 CHECK(expected ==
-                      set.visit(j, [&](const auto* codes) -> Code { return codes[group[k]]; }));
+                      set.visit(j, [&](auto codes) -> Code { return codes[group[k]]; }));
             }
         }
     };

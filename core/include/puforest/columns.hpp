@@ -2,8 +2,10 @@
 //
 // The code of a value is its rank among the distinct values of its column, so `x <= t` on
 // values is `code <= c` on codes, and a column of at most 256 distinct values takes one byte
-// per row. A missing value, NaN, has a code of its own, above all others. Only this file knows the
-// width of the codes of a column; use `visit` to read them.
+// per row. A missing value, NaN, has a code of its own, above all others. If that is the 257th, the
+// column still takes one byte per row, and a bit, which is set if the value is missing: eight such
+// columns share a byte. Only this file knows the width of the codes of a column; use `visit` to
+// read them.
 //
 // Codes are stored twice: by column, for large nodes, which stream through one column at a time,
 // and by row, from which the rows of smaller nodes are copied (workset.hpp). Constant columns have
@@ -29,12 +31,19 @@ struct Columns;
 
 class Column {
 public:
-    // Call `use(const CodeType*)` with `codes`, a copy of the codes of this column or the codes
-    // themselves. The column must vary.
-    template <class Use>
-    decltype(auto) visit(const std::byte* codes, Use&& use) const {
+    // Call `use(const CodeType*)` or `use(CodesWithGaps)` with the codes of this column, which must
+    // vary. `place(by position, offset)` returns where to read bytes: the first argument, or a copy
+    // of these bytes, which have this offset in a row of Columns::by_row.
+    template <class Place, class Use>
+    decltype(auto) visit(Place&& place, Use&& use) const {
+        const std::byte* const codes = place(codes_, offset_);
         switch (width_) {
-            case 1: return use(reinterpret_cast<const std::uint8_t*>(codes));
+            case 1: {
+                const auto* const bytes = reinterpret_cast<const std::uint8_t*>(codes);
+                if (gap_ == 0) return use(bytes);
+                const std::byte* const gaps = place(gaps_, gap_offset_);
+                return use(CodesWithGaps{bytes, reinterpret_cast<const std::uint8_t*>(gaps), gap_});
+            }
             case 2: return use(reinterpret_cast<const std::uint16_t*>(codes));
             default: return use(reinterpret_cast<const std::uint32_t*>(codes));
         }
@@ -94,13 +103,17 @@ private:
     template <class Table>
     friend Columns encode(const Table&, const FitRows&, std::span<const FeatureId>, unsigned,
                           const Poll&);
+    friend std::vector<const std::byte*> separate_gaps(Columns&, unsigned, const Poll&);
     friend void store_by_row(Columns&, unsigned, const Poll&);
 
     const std::byte* codes_ = nullptr;     // in Columns::memory
+    const std::byte* gaps_ = nullptr;      // in Columns::memory; null without a bit for gaps
     std::unique_ptr<std::byte[]> values_;  // null if the value of code c is first_ + c
     double first_ = 0;
     Code size_ = 0;
     std::uint32_t offset_ = 0;
+    std::uint32_t gap_offset_ = 0;  // of the byte with the bit for gaps
+    std::uint8_t gap_ = 0;          // that bit, or 0 if missing values have a code like all others
     std::uint8_t width_ = 0;
     bool single_ = false;  // values are float, not double
     bool has_missing_ = false;

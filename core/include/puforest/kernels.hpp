@@ -57,11 +57,36 @@ struct KernelsOf {
     void (*transpose)(const Lines& lines, std::byte* out, std::size_t out_stride);
 };
 
+// Codes of a column with 256 values and missing ones, which have the bit `gap` set in `gaps`.
+struct CodesWithGaps {
+    const std::uint8_t* codes;
+    const std::uint8_t* gaps;
+    std::uint8_t gap;
+
+    static constexpr Code kMissing = 256;
+
+    // The code of missing values follows the others. Their byte in `codes` is 0.
+    std::uint16_t operator[](std::size_t row) const {
+        return static_cast<std::uint16_t>(codes[row] | unsigned{(gaps[row] & gap) != 0} << 8);
+    }
+
+    // The codes from a row on.
+    CodesWithGaps from(std::size_t row) const { return {codes + row, gaps + row, gap}; }
+};
+
+// The same loops for such columns.
+struct KernelsWithGaps {
+    CodesBelow (*masked_range)(const CodesWithGaps& codes, const std::uint8_t* mask, std::size_t n);
+    std::uint32_t (*masked_count)(const CodesWithGaps& codes, const std::uint8_t* mask,
+                                  std::size_t n, Code c);
+};
+
 struct Kernels {
     const char* instruction_set;
     KernelsOf<std::uint8_t> of_8;
     KernelsOf<std::uint16_t> of_16;
     KernelsOf<std::uint32_t> of_32;
+    KernelsWithGaps with_gaps;
 
     template <class CodeType>
     const KernelsOf<CodeType>& of() const {

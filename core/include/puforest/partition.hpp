@@ -21,7 +21,7 @@ public:
     // Rows keep their order on both sides, so that the children read memory in ascending order.
     std::pair<NodeRows, NodeRows> apply(const Workset& set, const NodeRows& rows,
                                         const Column& column, const Split& split) {
-        return set.visit(split.feature, [&](const auto* codes) {
+        return set.visit(split.feature, [&](auto codes) {
             if (!split.categories.empty()) return divide_categories(rows, codes, column, split);
             if (split.missing == MissingSide::Left) {
                 return divide_with_missing(rows, codes, column, split);
@@ -31,9 +31,9 @@ public:
     }
 
 private:
-    template <class CodeType>
+    template <class Codes>
     PUFOREST_RARE std::pair<NodeRows, NodeRows> divide_categories(const NodeRows& rows,
-                                                                  const CodeType* codes,
+                                                                  const Codes& codes,
                                                                   const Column& column,
                                                                   const Split& split) {
         // Only the codes that occur at the node are set, and only those are read.
@@ -46,9 +46,9 @@ private:
     }
 
     // Missing values go left.
-    template <class CodeType>
+    template <class Codes>
     PUFOREST_RARE std::pair<NodeRows, NodeRows> divide_with_missing(const NodeRows& rows,
-                                                                    const CodeType* codes,
+                                                                    const Codes& codes,
                                                                     const Column& column,
                                                                     const Split& split) {
         return divide(rows, [&, code = split.code, missing = column.missing_code()](Row row) {

@@ -57,6 +57,14 @@ struct NodeCodes {
     std::size_t size;
 };
 
+// The same for a column with gaps, always with a mask.
+struct NodeCodesWithGaps {
+    CodesWithGaps codes;
+    const std::uint8_t* mask;
+    std::size_t unlabeled_begin;
+    std::size_t size;
+};
+
 template <class Stats>
 class NodeScan {
 public:
@@ -75,10 +83,20 @@ public:
     // Prefetch the codes of a feature that will be read soon.
     void prefetch(FeatureId feature) const { set_->prefetch(feature); }
 
-    // Call `use(const NodeCodes<CodeType>&)` with the codes of a feature that varies in the fit.
+    // Call `use(const NodeCodes<CodeType>&)` or `use(const NodeCodesWithGaps&)` with the codes of a
+    // feature that varies in the fit.
     template <class Use>
     decltype(auto) visit(FeatureId feature, Use&& use) {
-        return set_->visit(feature, [&](const auto* column) { return use(fetch(column)); });
+        return set_->visit(feature, [&]<class Codes>(Codes column) {
+            if constexpr (!std::is_same_v<Codes, CodesWithGaps>) {
+                return use(fetch(column));
+            } else {
+                if constexpr (std::is_same_v<Stats, Counts>) {
+                    if (reads_whole_columns(1)) return use(with_mask(column));
+                }
+                return use(gather(column));
+            }
+        });
     }
 
     template <class CodeType>
@@ -101,8 +119,7 @@ public:
         };
         const CodesBelow labeled = part(0, here.unlabeled_begin);
         const CodesBelow unlabeled = part(here.unlabeled_begin, here.size);
-        ValueRange<Stats> found{
-            {std::min(labeled.low, unlabeled.low), std::max(labeled.high, unlabeled.high)}, {}};
+        ValueRange<Stats> found{merge(labeled, unlabeled), {}};
         if constexpr (std::is_same_v<Stats, Counts>) {
             found.missing = {labeled.n_other, unlabeled.n_other};
         } else if (labeled.n_other + unlabeled.n_other > 0) {
@@ -111,6 +128,16 @@ public:
             });
         }
         return found;
+    }
+
+    ValueRange<Stats> value_range(const NodeCodesWithGaps& here, Code) const {
+        const auto part = [&](std::size_t begin, std::size_t end) {
+            return loops_.with_gaps.masked_range(here.codes.from(begin), here.mask + begin,
+                                                 end - begin);
+        };
+        const CodesBelow labeled = part(0, here.unlabeled_begin);
+        const CodesBelow unlabeled = part(here.unlabeled_begin, here.size);
+        return {merge(labeled, unlabeled), {labeled.n_other, unlabeled.n_other}};
     }
 
     // Statistics of the rows with codes of at most `code`.
@@ -133,11 +160,19 @@ public:
         }
     }
 
+    Stats left_of(const NodeCodesWithGaps& here, Code code) const {
+        const auto count = [&](std::size_t begin, std::size_t end) {
+            return loops_.with_gaps.masked_count(here.codes.from(begin), here.mask + begin,
+                                                 end - begin, code);
+        };
+        return {count(0, here.unlabeled_begin), count(here.unlabeled_begin, here.size)};
+    }
+
     // All cuts of a feature; none if it is constant at the node. Valid until the next call.
     Cuts<Stats> cuts(FeatureId feature) {
         n_cuts_ = 0;
         left_ = Stats{};
-        set_->visit(feature, [&](const auto* column) {
+        set_->visit(feature, [&](auto column) {
             for_each_code(
                 column, [&](std::size_t most) { reserve_cuts(most); },
                 [&](Code code, const Stats& some) { add_cut_before(code, some); });
@@ -149,7 +184,7 @@ public:
     // node. Valid until the next call.
     std::span<const Bin<Stats>> bins(FeatureId feature) {
         found_.clear();
-        set_->visit(feature, [&](const auto* column) {
+        set_->visit(feature, [&](auto column) {
             for_each_code(
                 column, [](std::size_t) {},
                 [&](Code code, const Stats& some) {
@@ -168,37 +203,52 @@ private:
         for (const Row row : rows_.unlabeled) mask_[row] = 255;
     }
 
+    static CodeRange merge(const CodesBelow& a, const CodesBelow& b) {
+        return {std::min(a.low, b.low), std::max(a.high, b.high)};
+    }
+
+    // Whether to read whole columns with a mask, given the bytes per code.
+    PUFOREST_INLINE bool reads_whole_columns(std::size_t width) const {
+        return maskable_ && set_->extent() * width <= kBytesPerRow * rows_.size();
+    }
+
     template <class CodeType>
     PUFOREST_INLINE NodeCodes<CodeType> fetch(const CodeType* column) {
-        if (!maskable_ || set_->extent() * sizeof(CodeType) > kBytesPerRow * rows_.size()) {
-            return gather(column);
-        }
+        if (!reads_whole_columns(sizeof(CodeType))) return gather(column);
         if (!has_mask_) make_mask();
         return {column, mask_.data(), set_->unlabeled_begin(), set_->extent()};
     }
 
-    template <class CodeType>
-    PUFOREST_INLINE NodeCodes<CodeType> gather(const CodeType* column) {
+    NodeCodesWithGaps with_mask(const CodesWithGaps& column) {
+        if (!has_mask_) make_mask();
+        return {column, mask_.data(), set_->unlabeled_begin(), set_->extent()};
+    }
+
+    template <class Codes>
+    PUFOREST_INLINE auto gather(const Codes& column) {
+        using CodeType = std::remove_cvref_t<decltype(column[0])>;
         const std::size_t n = rows_.size();
         if (buffer_.size() < n * sizeof(CodeType)) buffer_.resize(n * sizeof(CodeType));
         auto* const codes = reinterpret_cast<CodeType*>(buffer_.data());
         for_each_row([&](std::size_t i, Row row, bool) { codes[i] = column[row]; });
-        return {codes, nullptr, rows_.labeled.size(), n};
+        return NodeCodes<CodeType>{codes, nullptr, rows_.labeled.size(), n};
     }
 
     // Call use(code, some of its rows) in ascending order of the codes of a feature, after
     // reserve(an upper bound of their number). No calls if all codes are equal; then there may be
     // one.
-    template <class CodeType, class Reserve, class Use>
-    void for_each_code(const CodeType* column, Reserve&& reserve, Use&& use) {
-        if constexpr (std::is_same_v<Stats, Counts> && sizeof(CodeType) == 1) {
+    template <class Codes, class Reserve, class Use>
+    void for_each_code(const Codes& column, Reserve&& reserve, Use&& use) {
+        constexpr bool kHasGaps = std::is_same_v<Codes, CodesWithGaps>;
+        if constexpr (std::is_same_v<Stats, Counts> && (kHasGaps || sizeof(column[0]) == 1)) {
             if (rows_.size() >= kManyRows) {
-                reserve(256);
-                count_bytes(column, use);
+                constexpr std::size_t kBins = 256 + kHasGaps;
+                reserve(kBins);
+                count_bytes<kBins>(column, use);
                 return;
             }
         }
-        const NodeCodes<CodeType> here = gather(column);
+        const auto here = gather(column);
         const CodeRange codes = range(here);
         if (codes.low == codes.high) return;
         const std::size_t n = rows_.size();
@@ -265,12 +315,12 @@ private:
 
     // The same for many rows of a byte column: directly from the column into several sets of bins
     // in turn, since an addition to a bin has to wait for the previous one.
-    template <class Use>
-    void count_bytes(const std::uint8_t* column, Use&& use)
+    template <std::size_t kBins, class Codes, class Use>
+    void count_bytes(const Codes& column, Use&& use)
         requires std::is_same_v<Stats, Counts>
     {
         constexpr std::size_t kSets = 4;
-        using Bins = std::array<std::array<std::uint32_t, 256>, kSets>;
+        using Bins = std::array<std::array<std::uint32_t, kBins>, kSets>;
         const auto count = [column](std::span<const Row> rows) {
             Bins bins{};
             std::size_t i = 0;
@@ -279,7 +329,7 @@ private:
             }
             for (; i < rows.size(); ++i) ++bins[0][column[rows[i]]];
             for (std::size_t set = 1; set < kSets; ++set) {
-                for (std::size_t bin = 0; bin < 256; ++bin) bins[0][bin] += bins[set][bin];
+                for (std::size_t bin = 0; bin < kBins; ++bin) bins[0][bin] += bins[set][bin];
             }
             return bins[0];
         };

@@ -14,6 +14,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -102,15 +103,17 @@ private:
     PUFOREST_INLINE bool propose_random(FeatureId feature, const Column& column,
                                         const StopFlag& stop) {
         return scan_.visit(feature, [&](const auto& codes) PUFOREST_INLINE_LAMBDA {
+            constexpr bool kHasGaps =
+                std::is_same_v<std::remove_cvref_t<decltype(codes)>, NodeCodesWithGaps>;
             CodeRange range;
-            if (column.has_missing()) {
+            if (kHasGaps || column.has_missing()) {
                 range = start_values(feature, column, codes);
                 if (range.low > range.high) return false;
                 if (range.low == range.high) {
                     consider_missing(feature, column, false);
                     return true;
                 }
-            } else {
+            } else if constexpr (!kHasGaps) {
                 range = scan_.range(codes);
                 if (range.low == range.high) return false;
                 choice_.start_feature(feature);
@@ -129,9 +132,9 @@ private:
 
     // Start with a feature that has missing values. Returns the range of the others; low is above
     // high if the feature is constant at the node.
-    template <class CodeType>
+    template <class Codes>
     PUFOREST_RARE CodeRange start_values(FeatureId feature, const Column& column,
-                                         const NodeCodes<CodeType>& codes) {
+                                         const Codes& codes) {
         const auto [range, missing] = scan_.value_range(codes, column.missing_code());
         if (range.low == range.high && missing.rows() == 0) return {1, 0};
         choice_.start_feature(feature, missing);

@@ -65,18 +65,20 @@ public:
     // By position.
     const RowWeights& weights() const { return weights_; }
 
-    // Call `use(const CodeType*)` with the codes of a column that varies, by position.
+    // Call `use` with the codes of a column that varies, by position; see Column.
     template <class Use>
     decltype(auto) visit(FeatureId feature, Use&& use) const {
         const Column& column = columns_->column[feature];
-        return column.visit(codes_of(column), use);
+        return column.visit(
+            [this](const std::byte* codes, std::uint32_t offset) { return place(codes, offset); },
+            use);
     }
 
     // Prefetch the first codes of a column; the hardware prefetcher continues from there.
     void prefetch(FeatureId feature) const {
         constexpr std::size_t kMost = 1024;
         const Column& column = columns_->column[feature];
-        const std::byte* const codes = codes_of(column);
+        const std::byte* const codes = place(column.codes(), column.offset());
         const std::size_t bytes = std::min(extent_ * column.width(), kMost);
         for (std::size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(codes + at);
     }
@@ -90,8 +92,9 @@ private:
 
     std::size_t most_to_copy() const { return extent_ / kShrinkage; }
 
-    const std::byte* codes_of(const Column& column) const {
-        return memory_ ? memory_.get() + column.offset() * stride_ : column.codes();
+    // The copy of the bytes with this offset in a row, or those of all rows if there is none.
+    const std::byte* place(const std::byte* of_all_rows, std::uint32_t offset) const {
+        return memory_ ? memory_.get() + offset * stride_ : of_all_rows;
     }
 
     const Columns* columns_;
@@ -101,7 +104,7 @@ private:
     std::size_t unlabeled_begin_;
     std::size_t extent_;
     std::size_t stride_ = 0;     // size of a byte column
-    Memory memory_;              // column j at column[j].offset() * stride_; null: all rows
+    Memory memory_;              // bytes at an offset of rows at offset * stride_; null: all rows
     std::size_t capacity_ = 0;   // of memory_
     std::vector<Row> original_;  // rows of the fit by position; empty: all rows
     std::vector<double> positive_, sample_;
