@@ -55,6 +55,17 @@ def test_metrics_are_ranges_if_the_prior_is_only_bounded(fitted, written):
     assert known["range_note"] == ""
 
 
+def test_gains_agree_with_calibrated_probabilities(written):
+    X, y, _ = draw(600, "case-control")
+    model = PUForestClassifier(0.4, n_estimators=10, random_state=0).fit(X, y)
+    X_new, y_new, _ = draw(600, "case-control", seed=1)
+    gains = written(model, X_new, y_new, held_out=True)["gains"]
+    sums = np.cumsum(np.sort(model.predict_proba(X_new[y_new == 0])[:, 1])[::-1])
+    at = np.array(gains["n"]).astype(int) - 1
+    assert_allclose(gains["expected"], np.clip(sums[at], gains["low"], gains["high"]), rtol=1e-3)
+    assert_allclose(gains["expected"][0], sums[0], rtol=1e-3)
+
+
 def test_a_prior_that_is_not_identified_is_the_main_caveat(fitted, written):
     model, _, X, y = fitted
     few = np.concatenate([np.flatnonzero(y)[:30], np.flatnonzero(y == 0)])

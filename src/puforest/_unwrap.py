@@ -74,6 +74,11 @@ class Unwrapped:
         """True if the model calibrates the trees."""
         return self.model is not self.trees
 
+    @property
+    def has_probabilities(self) -> bool:
+        """True if scores are calibrated probabilities of the class."""
+        return self.is_calibrated or self.trees._record.calibrator is not None
+
     def transform(self, X: check.MatrixLike) -> check.MatrixLike:
         """Apply the transformers."""
         for transformer in self.transformers:

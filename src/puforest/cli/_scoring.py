@@ -109,11 +109,6 @@ def out_of_bag_scores(model: Any) -> NDArray[np.float64] | None:
     return score if np.isfinite(score).all() else None
 
 
-def has_probabilities(model: Any) -> bool:
-    """Return True if the scores of a model are calibrated probabilities."""
-    return hasattr(model, "calibrator_") or fitted_trees(model)._record.calibrator is not None
-
-
 def report_missing(console: Console, path: Path, gaps: Gaps) -> None:
     """Print the number of missing values, by column."""
     if +gaps.missing:

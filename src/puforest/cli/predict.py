@@ -341,7 +341,8 @@ def write_top(
     """Write the unlabeled rows with the highest scores, and the number of positives to expect."""
     import numpy as np
 
-    from puforest.cli._scoring import has_probabilities, scored_batches
+    from puforest._unwrap import unwrapped
+    from puforest.cli._scoring import scored_batches
     from puforest.cli._top import TopRows
     from puforest.cli.tables._arrow import arrow
     from puforest.metrics import expected_gains
@@ -362,16 +363,18 @@ def write_top(
     if n_ranked == 0:
         raise ValueError(f"{source.path}: all rows are labeled: there is nothing to rank")
     gains = expected_gains(forest, n_ranked, n_labeled=n_labeled, n_top=n)
-    if gains is not None and has_probabilities(forest):
+    found = unwrapped(forest)
+    has_probabilities = found is not None and found.has_probabilities
+    if gains is not None and has_probabilities:
         gains = gains.agreeing_with(best.score)
     columns: dict[str, Any] = {"rank": np.arange(1, n + 1), "row": best.row}
     columns |= {name: best.others.column(name) for name in kept}
     columns[SCORE] = best.score
-    if has_probabilities(forest):
+    if has_probabilities:
         columns[PROBABILITY] = best.score
     if gains is not None:
-        found = (gains.expected, gains.low, gains.high)
-        columns |= {name: part.round(1) for name, part in zip(HITS, found, strict=True)}
+        hits = (gains.expected, gains.low, gains.high)
+        columns |= {name: part.round(1) for name, part in zip(HITS, hits, strict=True)}
     table = pa.table(columns)
     with output.writer(table.schema) as writer:
         for batch in table.combine_chunks().to_batches():

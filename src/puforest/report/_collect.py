@@ -140,7 +140,8 @@ def collect(
         data["thresholds"] = of_quality.threshold_table(*scored, subject.threshold, assumed)
         data["histogram"] = of_quality.score_histogram(*scored, prior.value)
         data["reliability"] = of_quality.reliability(*scored, assumed)
-        data["gains"] = of_quality.gains(*scored, assumed)
+        are_probabilities = subject.parts.has_probabilities and prior.value == subject.prior
+        data["gains"] = of_quality.gains(*scored, assumed, are_probabilities=are_probabilities)
         if _smaller_group(rows) >= MIN_ROWS and can_have_baseline(rows):
             data["baseline"] = baseline_part(rows, quality, assumed, n_jobs, rng)
         if not subject.calibrated:  # a calibration map is for one prior

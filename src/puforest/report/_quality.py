@@ -140,14 +140,19 @@ def reliability(rows: LabeledRows, scores: Array, prior: MetricPrior) -> dict[st
     }
 
 
-def gains(rows: LabeledRows, scores: Array, prior: MetricPrior) -> dict[str, Any]:
+def gains(
+    rows: LabeledRows, scores: Array, prior: MetricPrior, *, are_probabilities: bool
+) -> dict[str, Any]:
     """Compute the number of positives among the top unlabeled rows, at few enough points.
 
-    Weights are scaled so that their mean over the unlabeled rows is 1.
+    Weights are scaled so that their mean over the unlabeled rows is 1. Probabilities for this
+    prior, and without weights, are summed, as on the command line.
     """
     unlabeled = ~rows.sample.labeled
     weight = np.ones(len(scores)) if rows.weight is None else rows.weight
     curve = gains_of_sample(rows.sample, scores, weight / weight[unlabeled].mean(), prior)
+    if are_probabilities and rows.weight is None:
+        curve = curve.agreeing_with(np.sort(scores[unlabeled])[::-1])
     # Even steps show the whole curve, and geometric ones its beginning, which matters most.
     last = len(curve) - 1
     steps = np.append(np.linspace(0, last, N_GAINS), np.geomspace(1, last + 1, N_GAINS) - 1)
