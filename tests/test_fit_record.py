@@ -76,6 +76,7 @@ def reported(model, X, y):
 
 
 @pytest.mark.filterwarnings("ignore:only .* of the population")
+@pytest.mark.filterwarnings("ignore:pu_f1 was estimated as")
 def test_parameters_set_after_the_fit_change_no_reader(forest, blobs, tmp_path):
     X, labeled, _ = blobs
     before = readers(forest, X, labeled)

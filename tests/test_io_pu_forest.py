@@ -263,8 +263,8 @@ def fields_of(value, prefix=()):
 
 def test_every_field_is_required(content, tmp_path):
     for *path, last in fields_of(unpacked(content)[0]):
-        if isinstance(last, int):
-            continue  # a fit may have fewer candidates
+        if isinstance(last, int) or last == "digest":
+            continue  # a fit may have fewer candidates, and older files have no digest
 
         def remove(header, arrays, path=path, last=last):
             for key in path:

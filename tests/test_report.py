@@ -30,7 +30,12 @@ from puforest.metrics import (
 from puforest.model_selection import prior_sensitivity
 from puforest.prior import PriorEstimatedWarning, estimate_prior
 from puforest.report import _prior, _trees
-from puforest.report._rows import held_out_scores, labeled_rows, out_of_bag_scores
+from puforest.report._rows import (
+    LabeledRows,
+    held_out_scores,
+    labeled_rows,
+    out_of_bag_scores,
+)
 from puforest.report._subject import subject_of
 
 
@@ -391,10 +396,12 @@ def test_out_of_bag_scores_are_only_those_of_the_training_rows(compared):
         (weighted, slice(None), None, False),
     ):
         sample = pu_sample(y[rows], scenario=model.scenario, sample_weight=w)
-        found = out_of_bag_scores(subject_of(fitted), sample)
+        given = LabeledRows(EncodedTable(X[rows]), X[rows], sample, w, None)
+        found = out_of_bag_scores(subject_of(fitted), given)
         assert (found is not None) == expected
     pipeline = make_pipeline("passthrough", StandardScaler(), model)
-    assert out_of_bag_scores(subject_of(pipeline), pu_sample(y)) is None
+    given = LabeledRows(EncodedTable(X), X, pu_sample(y), None, None)
+    assert out_of_bag_scores(subject_of(pipeline), given) is None
 
 
 def test_candidates_and_threshold(compared, written):

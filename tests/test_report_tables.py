@@ -67,7 +67,7 @@ def test_columns_of_wide_tables(written, monkeypatch):
     X, y = rng.normal(size=(200, 8)), (rng.random(200) < 0.3).astype(int)
     X[5, 6] = np.nan
     X[:, 7] = np.nan
-    model = PURandomForestClassifier(0.5, n_estimators=3, random_state=0).fit(X, y)
+    model = PURandomForestClassifier(0.5, n_estimators=3, random_state=1).fit(X, y)
     data = written(model, X, y, held_out=True)
     assert [c["name"] for c in data["columns"]["columns"]] == data["importances"]["names"][:3]
     assert (data["columns"]["n_features"], data["columns"]["n_missing"]) == (8, 2)

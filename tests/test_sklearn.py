@@ -26,7 +26,7 @@ CHECKED = [
     PUExtraTreesClassifier(n_estimators=10),  # estimates its prior
     PUExtraTreesClassifier(prior=0.5, n_estimators=10),
     PUExtraTreesClassifier(prior=0.5, n_estimators=10, risk="upu", loss="logistic", voting="soft"),
-    PUForestClassifier(prior=0.5, n_estimators=10),
+    PUForestClassifier(prior=0.5, n_estimators=10, threshold=0.5),  # as predict_proba suggests
     PUForestClassifier(n_estimators=10, candidates="fast"),  # estimates its prior
     PURandomForestClassifier(prior=0.5, n_estimators=10),
     PURandomForestClassifier(prior=0.5, n_estimators=10, bootstrap=False),
