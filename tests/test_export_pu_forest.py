@@ -173,9 +173,9 @@ def test_text_has_the_values_of_leaves(forest):
     head, *lines = to_text(forest, t, digits=None).splitlines()
     assert head.startswith(f"PUForestClassifier, tree {t} of 0 to {t}  ")
     assert head.endswith("  unlabeled  value")
-    # Inner nodes have nothing in the last column.
-    values = [line[head.index("unlabeled") + len("unlabeled") :] for line in lines]
-    found = [float(value) for value in values if value.strip()]
+    # Only leaves have a value after the two numbers of rows.
+    leaves = filter(None, (re.search(r" \d+ +\d+  (\S+)$", line) for line in lines))
+    found = [float(leaf[1]) for leaf in leaves]
     assert sorted(found) == sorted(tree.values("ratio")[tree.is_leaf].tolist())
 
 
