@@ -1,27 +1,21 @@
 """Fits to files give the same models as fits to the same rows in memory."""
 
+import itertools
+
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as csv
-import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-import puforest
 from puforest import (
-    PUExtraTreesClassifier,
     PUForestClassifier,
-    PURandomForestClassifier,
     Recipe,
     _candidates,
     _file_fit,
     _needed_rows,
 )
-from puforest._fit_record import FitRecord
-from puforest._model import Forest
-from puforest._needed_rows import NeededRows
 
 N = 12_000
 
@@ -95,7 +89,7 @@ def as_stored(table):
 
 def write(table, folder, n_files=1, rows_per_group=500):
     ends = np.linspace(0, len(table), n_files + 1).astype(int)
-    for i, (start, end) in enumerate(zip(ends, ends[1:], strict=False)):
+    for i, (start, end) in enumerate(itertools.pairwise(ends)):
         part = table.slice(start, end - start)
         pq.write_table(part, folder / f"{i:03}.parquet", row_group_size=rows_per_group)
     return folder

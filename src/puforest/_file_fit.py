@@ -8,6 +8,7 @@ to them is the same as to the whole table.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,6 +31,10 @@ Report = Callable[[float], object]
 MANY_LABELS = 100
 
 
+# Rows on which a fit was evaluated, and their out-of-bag scores before calibration.
+Evaluated = tuple[TrainingRows, NDArray[np.float64]]
+
+
 class FitsParts(Protocol):
     """An estimator that can be fitted to a part of a table."""
 
@@ -46,7 +51,7 @@ class FitsParts(Protocol):
         rows: TrainingRows,
         needed: NeededRows,
         progress: Report | None,
-    ) -> None: ...
+    ) -> Evaluated | None: ...
 
 
 def fit_to_files(
@@ -76,33 +81,36 @@ def fit_to_files(
             lambda: progress and progress(files.progress / 2),
         )
 
-    fit_to_needed_rows(
-        estimator, labels, read, None if progress is None else lambda f: progress((1 + f) / 2)
-    )
+    growing = None if progress is None else lambda f: progress((1 + f) / 2)
+    fit_to_needed_rows(estimator, labels, read, lambda: nullcontext(growing))
 
 
 def fit_to_needed_rows(
     estimator: FitsParts,
     labels: WholeLabels,
     read: Callable[[NeededRows], PartOfTable],
-    progress: Report | None = None,
-) -> None:
-    """Fit an estimator to the rows of a table that it needs, as `read` reads them."""
+    reporting: Callable[[], AbstractContextManager[Report | None]],
+) -> Evaluated | None:
+    """Fit an estimator to the rows of a table that it needs, as `read` reads them.
+
+    `reporting` returns the context of a progress callback for the growth of the trees. Returns the
+    evaluated rows and their scores, if there are any.
+    """
     seed = draw_seed(estimator.random_state)
     try:
-        _fit_once(estimator, labels, read, seed, LARGEST_FOLD, progress)
+        return _fit_once(estimator, labels, read, reporting, seed, LARGEST_FOLD)
     except _core.IncompleteSample:
-        _fit_once(estimator, labels, read, seed, LARGEST_POSSIBLE_FOLD, progress)
+        return _fit_once(estimator, labels, read, reporting, seed, LARGEST_POSSIBLE_FOLD)
 
 
 def _fit_once(
     estimator: FitsParts,
     labels: WholeLabels,
     read: Callable[[NeededRows], PartOfTable],
+    reporting: Callable[[], AbstractContextManager[Report | None]],
     seed: int,
     largest_fold: float,
-    progress: Report | None,
-) -> None:
+) -> Evaluated | None:
     needed = estimator._needed_rows(labels, seed, largest_fold)
     part = read(needed)
     schema, table = FeatureSchema.of_table(
@@ -110,7 +118,10 @@ def _fit_once(
         estimator=type(estimator).__name__,
         categorical_features=estimator.categorical_features,
     )
-    estimator._fit_to_part(schema, table, labels.rows(part.ids), needed, progress)
+    rows = labels.rows(part.ids)
+    del part  # the encoded table is a copy
+    with reporting() as progress:
+        return estimator._fit_to_part(schema, table, rows, needed, progress)
 
 
 def _feature_names(

@@ -17,7 +17,7 @@ from puforest._atomic_fit import atomic_fit
 from puforest._base import PUClassifier
 from puforest._encoded import EncodedTable
 from puforest._estimator_docs import documented_estimator
-from puforest._file_fit import fit_to_files
+from puforest._file_fit import Evaluated, fit_to_files
 from puforest._fit_record import OutOfBag
 from puforest._model_methods import ModelMethodsMixin
 from puforest._needed_rows import NeededRows, needed_by_trees, part_of
@@ -129,9 +129,10 @@ class BaseForest(PUClassifier):
         rows: TrainingRows,
         needed: NeededRows,
         progress: Callable[[float], object] | None,
-    ) -> None:
+    ) -> Evaluated | None:
         """Fit to the labeled rows and the needed ones of a table."""
         self._fit_to_rows(schema, table, part_of(rows, needed), seed=needed.seed, progress=progress)
+        return None
 
     @property
     def oob_decision_function_(self) -> NDArray[np.float64]:

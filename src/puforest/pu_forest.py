@@ -29,6 +29,7 @@ from puforest._comparison import Comparison
 from puforest._duplicate_rows import row_contents
 from puforest._encoded import EncodedTable
 from puforest._estimator_docs import documented_pu_forest
+from puforest._file_fit import Evaluated
 from puforest._fit_record import FitRecord, OutOfBag
 from puforest._fold_table import fold_table
 from puforest._masses import GroupMasses
@@ -347,13 +348,13 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         rows: TrainingRows,
         needed: NeededRows,
         progress: Callable[[float], object] | None,
-    ) -> None:
+    ) -> Evaluated | None:
         data = self._training_set(schema, table, rows, needed.seed, needed)
 
         def estimate_prior(grown: Sequence[Candidate]) -> PriorEstimate:
             return self._estimated_from_scores(grown, data)
 
-        self._fit_to(data, schema, progress, estimate_prior)
+        return data.evaluated, self._fit_to(data, schema, progress, estimate_prior)
 
     def _most_trees(self) -> int:
         """Return the largest possible number of trees."""

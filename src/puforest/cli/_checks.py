@@ -191,7 +191,7 @@ def _ask_for_model(chosen: Round, options: o.CheckOptions) -> str:
 
 def out_of_bag_scores(model: Any) -> Array | None:
     """Return the out-of-bag scores of the training rows; None if a model does not have them."""
-    if not hasattr(model, "_oob_probability"):
+    if not hasattr(model, "_oob_probability") or model._record.out_of_bag is None:
         return None
     score: Array = model._oob_probability()
     return score if np.isfinite(score).all() else None
