@@ -22,7 +22,6 @@ from benchmarks.records import RESULTS, append_line, describe_setup, markdown, p
 
 LABELED = 10_000
 ROWS_PER_GROUP = 2**19
-LIMIT = 4 * 2**30
 
 
 def write_table(path: Path, rows: int, columns: int) -> None:
@@ -117,19 +116,26 @@ def page(records: list[dict[str, Any]]) -> str:
         for r in records
     ]
     limit = first["limit"]
-    return "\n\n".join(
-        [
-            "# Fits to files larger than memory",
-            f"{describe_setup(first)}. `fit_files` on one Parquet file of "
-            f"{first['columns']} float32 columns with about {LABELED:,} labeled rows; "
-            f'candidates="fast", {plural(first["trees"], "tree")}, '
-            f"{plural(first['threads'], 'thread')}. Read is the time to read all columns with "
-            "pyarrow in batches, in the same process before the fit. Peak memory is the largest "
-            "resident size during the fit, with everything that is loaded"
-            + (f"; the process was limited to {limit / 2**30:g} GiB of memory." if limit else "."),
-            markdown(header, rows),
-        ]
-    ) + "\n"
+    return (
+        "\n\n".join(
+            [
+                "# Fits to files larger than memory",
+                f"{describe_setup(first)}. `fit_files` on one Parquet file of "
+                f"{first['columns']} float32 columns with about {LABELED:,} labeled rows; "
+                f'candidates="fast", {plural(first["trees"], "tree")}, '
+                f"{plural(first['threads'], 'thread')}. Read is the time to read all columns with "
+                "pyarrow in batches, in the same process before the fit. Peak memory is the "
+                "largest resident size during the fit, with everything that is loaded"
+                + (
+                    f"; the process was limited to {limit / 2**30:g} GiB of memory."
+                    if limit
+                    else "."
+                ),
+                markdown(header, rows),
+            ]
+        )
+        + "\n"
+    )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -159,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--threads", type=int, default=cores())
-    parser.add_argument("--limit", type=int, default=LIMIT, help="bytes of memory; 0 for no limit")
+    parser.add_argument("--limit", type=int, default=0, help="bytes of data; 0 for no limit")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "scale")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)

@@ -4,13 +4,18 @@ import itertools
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
+import puforest
 from puforest import (
+    PUExtraTreesClassifier,
     PUForestClassifier,
+    PURandomForestClassifier,
     Recipe,
     _candidates,
     _file_fit,
@@ -157,3 +162,117 @@ def test_same_as_in_memory(tmp_path, fractions, scenario, prior, weight, propens
         )
         assert_same(expected, found)
         assert max(fractions) < 0.3
+
+
+@pytest.mark.parametrize("forest", [PUExtraTreesClassifier, PURandomForestClassifier])
+def test_forests_with_a_limit_of_rows(tmp_path, fractions, forest):
+    table = as_stored(random_table(3))
+    forest = forest(0.3, n_estimators=10, max_unlabeled=100, min_samples_leaf=0.001, random_state=1)
+    expected = clone(forest).fit(table.select(FEATURES), column(table, "y"))
+    found = forest.fit_files(write(table, tmp_path, 2), "y", columns=FEATURES)
+    assert_same(expected, found)
+    assert max(fractions) < 0.4
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "feather", "csv"])
+def test_other_formats(tmp_path, suffix):
+    table = random_table(4).select(["number", "text", "noise", "flag", "y"]).combine_chunks()
+    for i, part in enumerate((table.slice(0, 5_000), table.slice(5_000))):
+        file = tmp_path / f"{i}.{suffix}"
+        if suffix == "csv":
+            csv.write_csv(part, file)
+        else:
+            feather.write_feather(part, file)
+    if suffix == "csv":
+        table = pa.concat_tables([csv.read_csv(tmp_path / f"{i}.csv") for i in range(2)])
+    forest = PUForestClassifier(
+        0.3, n_estimators=10, candidates=[Recipe(unlabeled_per_labeled=0.1)], random_state=0
+    )
+    expected = clone(forest).fit(table.drop_columns("y"), column(table, "y"))
+    assert_same(expected, forest.fit_files(f"{tmp_path}/*.{suffix}", "y"))
+
+
+def test_repeats_a_fit_that_misses_rows(tmp_path, monkeypatch, fractions):
+    """With a limit that is too low, the first attempt notices that rows are missing."""
+    table = random_table(5).select(["number", "single", "y"])
+    forest = PUForestClassifier(
+        0.3, n_estimators=10, candidates=[Recipe(unlabeled_per_labeled=5)], random_state=0
+    )
+    expected = clone(forest).fit(table.drop_columns("y"), column(table, "y"))
+    monkeypatch.setattr(_file_fit, "LARGEST_FOLD", -20)
+    assert_same(expected, forest.fit_files(write(table, tmp_path), "y"))
+    assert len(fractions) == 2
+    assert fractions[0] < fractions[1]
+
+
+def test_models_without_scores_of_all_rows(tmp_path):
+    table = random_table(6).select(["number", "text", "y"])
+    forest = PUForestClassifier(0.3, n_estimators=10, candidates="fast", random_state=0)
+    forest.fit_files(write(table, tmp_path), "y")
+    with pytest.raises(AttributeError, match="not available after fit_files"):
+        _ = forest.oob_decision_function_
+    forest.save(tmp_path / "model.puf")
+    loaded = puforest.load(tmp_path / "model.puf")
+    assert_same(forest, loaded)
+    assert "out-of-bag risk" in loaded.describe()
+    X = table.drop_columns("y")
+    assert_array_equal(loaded.predict_proba(X), forest.predict_proba(X))
+    forest.report(tmp_path / "report.html", X, column(table, "y"), held_out=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"label": "z"}, "label: .* has no column 'z'"),
+        ({"label": "number"}, "more than 100 values"),
+        ({"label": "y", "columns": ["y"]}, "'y' is the column of label"),
+        ({"label": "y", "columns": ["number", "z"]}, "columns: .* has no column 'z'"),
+        ({"label": "y", "columns": ["id"]}, "more than 65,535 categories: drop the column"),
+        ({"label": "y", "columns": ["infinite"]}, r"infinity .* in X\['infinite'\]"),
+    ],
+)
+def test_refuses(tmp_path, arguments, message):
+    n = 70_000
+    infinite = np.zeros(n)
+    infinite[-5] = np.inf
+    table = pa.table(
+        {
+            "number": np.arange(n),
+            "id": [str(i) for i in range(n)],
+            "infinite": infinite,
+            "y": np.arange(n) % 1000 == 0,
+        }
+    )
+    forest = PUForestClassifier(0.3, n_estimators=10, candidates="fast", random_state=0)
+    with pytest.raises(ValueError, match=message):
+        forest.fit_files(write(table, tmp_path), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({}, "max_unlabeled=None: fit_files needs a limit"),
+        ({"max_unlabeled": 100, "oob_score": True}, "oob_score=True is not available"),
+        ({"max_unlabeled": 100, "warm_start": True}, "warm_start=True is not available"),
+        ({"max_unlabeled": 100, "prior": None}, "prior=None: fit_files estimates the prior with"),
+    ],
+)
+def test_refuses_parameters(tmp_path, parameters, message):
+    write(random_table(7, 500).select(["number", "y"]), tmp_path)
+    with pytest.raises(ValueError, match=message):
+        PUExtraTreesClassifier(**{"prior": 0.3} | parameters).fit_files(tmp_path, "y")
+
+
+def test_refuses_files(tmp_path):
+    forest = PUForestClassifier(0.3)
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        forest.fit_files(tmp_path / "none.parquet", "y")
+    with pytest.raises(FileNotFoundError, match="has no files with the extensions"):
+        forest.fit_files(tmp_path, "y")
+    write(random_table(8, 100).select(["number", "y"]), tmp_path)
+    pq.write_table(random_table(8, 100).select(["y"]), tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match=r"b\.parquet has no column 'number'"):
+        forest.fit_files(tmp_path, "y")
+    (tmp_path / "b.parquet").write_bytes(b"PAR1")
+    with pytest.raises(ValueError, match=r"b\.parquet"):
+        forest.fit_files(tmp_path, "y")

@@ -21,7 +21,7 @@ from puforest._encoded import EncodedTable
 from puforest._needed_rows import LARGEST_FOLD, LARGEST_POSSIBLE_FOLD, NeededRows
 from puforest._part_of_table import PartOfTable, WholeLabels, Witnesses, needed_part
 from puforest._schema import FeatureSchema
-from puforest._table_files import Paths, TableFiles
+from puforest._table_files import Paths, TableFiles, arrow
 from puforest._training import draw_seed
 from puforest._training_rows import TrainingRows, group_names
 
@@ -120,6 +120,7 @@ def _fit_once(
     )
     rows = labels.rows(part.ids)
     del part  # the encoded table is a copy
+    arrow().default_memory_pool().release_unused()
     with reporting() as progress:
         return estimator._fit_to_part(schema, table, rows, needed, progress)
 
