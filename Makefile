@@ -103,6 +103,7 @@ bench-report: $(VENV)/installed-bench
 # Measure how time and memory scale with the number of rows.
 bench-scale: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.scale $(ARGS)
+	$(BIN)/python -m benchmarks.scale_files $(FILES_ARGS)
 
 # Evaluate calibrated probabilities, known propensities and checked rows; measure time with categories
 # and missing values, and that of PUForestClassifier.

@@ -33,7 +33,7 @@ def test_errors_are_one_line(cli, cli_folder, tmp_path):
         (("predict", rows, rows, "-o", out), "rows.csv is not a puforest model"),
         (("predict", rows, rows, "-o", out), "puforest predict MODEL DATA"),
         (("predict", model, rows, "-o", tmp_path / "s.xlsx"), ".parquet"),
-        (("predict", model, cli_folder, "-o", out), "is a directory"),
+        (("predict", model, tmp_path, "-o", out), "has no files with the extensions"),
         (("predict", cli_folder / "no.puf", rows, "-o", out), "puforest fit"),
         (("predict", model, rows, "--keep", "x", "-o", out), "--keep x"),
         (("report", model, "--label", "known", "-o", out), "--label requires DATA"),

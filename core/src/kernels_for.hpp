@@ -3,12 +3,13 @@
 //
 // The linker merges inline functions of the same name even if they were compiled for different
 // processors. Therefore everything here is in an anonymous namespace and calls no inline functions
-// from elsewhere, including the standard library.
+// from elsewhere, including the standard library, unless they are always inlined.
 #pragma once
 
 #include <utility>
 
 #include "puforest/kernels.hpp"
+#include "puforest/rng.hpp"
 
 namespace puforest {
 namespace {
@@ -366,6 +367,11 @@ std::uint32_t count(const CodeType* codes, std::size_t n, Code c) {
     return count_at_most<CodeType, false>(codes, nullptr, n, c);
 }
 
+void mark_hashes(std::uint64_t key, std::uint64_t first, std::uint64_t limit, std::uint8_t* marks,
+                 std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) marks[i] |= derive(key, first + i) <= limit;
+}
+
 template <class CodeType>
 constexpr KernelsOf<CodeType> kKernelsOf = {range<CodeType>,       find_range<CodeType, true>,
                                             range_below<CodeType>, find_range_below<CodeType, true>,
@@ -374,11 +380,9 @@ constexpr KernelsOf<CodeType> kKernelsOf = {range<CodeType>,       find_range<Co
 
 // Built at compile time, so that no code of this file runs unless it is called.
 constexpr Kernels kernels_named(const char* instruction_set) {
-    return {instruction_set,
-            kKernelsOf<std::uint8_t>,
-            kKernelsOf<std::uint16_t>,
-            kKernelsOf<std::uint32_t>,
-            {find_range_with_gaps, count_at_most_with_gaps}};
+    return {instruction_set,           mark_hashes,
+            kKernelsOf<std::uint8_t>,  kKernelsOf<std::uint16_t>,
+            kKernelsOf<std::uint32_t>, {find_range_with_gaps, count_at_most_with_gaps}};
 }
 
 }  // namespace

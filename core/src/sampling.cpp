@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "puforest/kernels.hpp"
+
 namespace puforest {
 namespace {
 
@@ -168,17 +170,16 @@ void check_sampling(const FitRows& rows, const Sampling& sampling) {
 
 void mark_sampled(std::uint64_t first_id, std::span<const SampledFraction> samples,
                   std::span<std::uint8_t> marks, std::uint32_t n_threads, const Poll& poll) {
-    constexpr std::size_t kBlock = 1 << 16;
+    constexpr std::size_t kBlock = 1 << 15;  // marks of a block stay in the cache
+    const Kernels& fastest = kernels();
     run_tasks((marks.size() + kBlock - 1) / kBlock, n_threads,
               [&](std::size_t block, const StopFlag&) {
                   const std::size_t begin = block * kBlock,
                                     end = std::min(begin + kBlock, marks.size());
                   for (const SampledFraction& sample : samples) {
                       const std::uint64_t key = sample_key(sample.seed, sample.number);
-                      const std::uint64_t limit = hash_limit(sample.fraction);
-                      for (std::size_t i = begin; i < end; ++i) {
-                          marks[i] |= derive(key, first_id + i) <= limit;
-                      }
+                      fastest.mark_hashes(key, first_id + begin, hash_limit(sample.fraction),
+                                          marks.data() + begin, end - begin);
                   }
               },
               poll);

@@ -293,6 +293,21 @@ TEST(kernels_transpose_moves_every_code) {
     });
 }
 
+TEST(kernels_mark_hashes) {
+    constexpr std::uint64_t kKey = 5, kFirst = (std::uint64_t{1} << 40) - 7, kLimit = ~0ull / 9;
+    for (const Kernels* const some : available_kernels()) {
+        for (const std::size_t n : {0u, 1u, 7u, 64u, 1001u}) {
+            std::vector<std::uint8_t> marks(n + 1);
+            if (n > 3) marks[3] = 1;  // is kept
+            some->mark_hashes(kKey, kFirst, kLimit, marks.data(), n);
+            for (std::size_t i = 0; i < n; ++i) {
+                CHECK(marks[i] == (derive(kKey, kFirst + i) <= kLimit || i == 3));
+            }
+            CHECK(marks[n] == 0);
+        }
+    }
+}
+
 TEST(kernels_follow_the_environment) {
     const char* const before = std::getenv("PUFOREST_SIMD");
     const std::string kept = before == nullptr ? "" : before;

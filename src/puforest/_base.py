@@ -124,11 +124,7 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        check.one_of("risk", self.risk, RISKS)
-        check.one_of("scenario", self.scenario, SCENARIOS)
-        check.one_of("voting", self.voting, check.VOTINGS)
-        self._check_threshold()
-        prior = check.class_prior(self.prior)
+        self._check_parameters()
         earlier = self._record if self._adds_trees() else None
         schema, table, y = self._training_data(X, y, earlier)
         rows = training_rows(
@@ -139,15 +135,46 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
             checked=checked,
             check_probability=check_probability,
         )
+        estimates = (y, sample_weight, checked, check_probability)
+        self._fit_to_rows(
+            schema,
+            table,
+            rows,
+            earlier=earlier,
+            estimate_prior=lambda: self._estimate_prior(table, *estimates),
+            progress=progress,
+        )
+        return self
+
+    def _check_parameters(self) -> None:
+        check.one_of("risk", self.risk, RISKS)
+        check.one_of("scenario", self.scenario, SCENARIOS)
+        check.one_of("voting", self.voting, check.VOTINGS)
+        self._check_threshold()
+        check.class_prior(self.prior)
+
+    def _fit_to_rows(
+        self,
+        schema: FeatureSchema,
+        table: EncodedTable,
+        rows: TrainingRows,
+        *,
+        earlier: FitRecord | None = None,
+        estimate_prior: Callable[[], PriorEstimate] | None = None,
+        seed: int | None = None,
+        progress: Callable[[float], object] | None,
+    ) -> None:
+        """Grow the trees, and evaluate them if ``oob_score`` is set."""
         parameters = self._parameters()
         params = train_params(parameters, thresholds=self._thresholds, rows=rows, table=table)
         increasing, decreasing = monotone_features(self.monotonic_cst, schema)
         params.increasing_features, params.decreasing_features = increasing, decreasing
 
-        estimate = given_estimate(self.prior)
-        if prior is None and propensity is None and self.risk != "pn":
+        prior, estimate = check.class_prior(self.prior), given_estimate(self.prior)
+        if prior is None and rows.propensity is None and self.risk != "pn":
             if earlier is None:
-                estimate = self._estimate_prior(table, y, sample_weight, checked, check_probability)
+                assert estimate_prior is not None
+                estimate = estimate_prior()
                 prior = estimate.value
             else:
                 estimate, prior = earlier.prior_estimate, earlier.prior
@@ -156,7 +183,10 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
         masses = self._masses(rows, prior)
         weighted, root_masses = growth(rows, masses)
         set_masses(params, root_masses)
-        params.seed = draw_seed(self.random_state) if earlier is None else earlier.seed
+        if earlier is not None:
+            params.seed = earlier.seed
+        else:
+            params.seed = draw_seed(self.random_state) if seed is None else seed
         record = FitRecord(
             classes=rows.classes,
             schema=schema,
@@ -164,10 +194,10 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
             masses=masses,
             prior_estimate=estimate,
             n_labeled=rows.n_labeled,
-            n_unlabeled=rows.n_unlabeled,
+            n_unlabeled=rows.totals.n_unlabeled,
             n_confirmed=rows.n_confirmed,
             n_refuted=rows.n_refuted,
-            digest=digest_of_fit(table, rows),
+            digest=None if rows.whole is not None else digest_of_fit(table, rows),
             seed=params.seed,
         )
         forest = self._grow(table, weighted, params, record, earlier, progress)
@@ -179,7 +209,6 @@ class PUClassifier(RecordedFitMixin[FitRecord], ClassifierMixin, BaseEstimator):
                 curve=score_curve(votes[rows.order], rows, masses),
             )
         self._record, self._forest = record, forest
-        return self
 
     def _masses(self, rows: TrainingRows, prior: float | None) -> GroupMasses:
         """Compute the masses of the two groups of rows."""

@@ -176,7 +176,7 @@ def _about_trees(found: Unwrapped) -> list[tuple[str, str]]:
     ]
     if not record.is_supervised:
         about.insert(1, ("scenario", f"{record.scenario} ({DESCRIPTIONS[record.scenario]})"))
-    if record.out_of_bag is not None:
+    if record.out_of_bag is not None or record.comparison is not None:
         about.append(("out-of-bag risk", _out_of_bag_risk(found.trees)))
     return about
 

@@ -153,15 +153,10 @@ def training_rows(
     check_probability: Any = None,
 ) -> TrainingRows:
     """Read labels, weights and verdicts; rows of weight zero are left out."""
-    larger, smaller = ("positive", "negative") if risk == "pn" else ("labeled", "unlabeled")
-    classes, labeled = check.labels(y, larger, smaller)
+    classes, labeled = check.labels(y, *group_names(risk))
     n = len(labeled)
     weight = np.ones(n) if sample_weight is None else check.weights(sample_weight, n)
-    for name, group in ((larger, labeled), (smaller, ~labeled)):
-        if not weight[group].any():
-            raise ValueError(
-                f"sample_weight is zero for all {name} rows: that leaves only one class"
-            )
+    refuse_empty_groups(weight, labeled, risk)
     if risk == "pn" and checked is not None:
         raise ValueError(
             "checked holds the classes of unlabeled rows, and cannot be used with risk='pn', where "
@@ -194,9 +189,23 @@ def training_rows(
     )
 
 
+def group_names(risk: str) -> tuple[str, str]:
+    """Return what the rows of the larger and of the smaller label are called in messages."""
+    return ("positive", "negative") if risk == "pn" else ("labeled", "unlabeled")
+
+
+def refuse_empty_groups(weight: NDArray[np.float64], labeled: NDArray[np.bool_], risk: str) -> None:
+    """Refuse weights that are zero for a whole group of rows."""
+    for name, group in zip(group_names(risk), (labeled, ~labeled), strict=True):
+        if not weight[group].any():
+            raise ValueError(
+                f"sample_weight is zero for all {name} rows: that leaves only one class"
+            )
+
+
 def warn_if_swapped(rows: TrainingRows) -> None:
     """Warn if nearly all rows are labeled, which suggests that the labels are swapped."""
-    n, n_labeled = len(rows.order), rows.n_labeled
+    n, n_labeled = rows.n_labeled + rows.totals.n_unlabeled, rows.n_labeled
     if n_labeled > MAX_LABELED_FRACTION * n:
         warn(
             f"y marks {n_labeled:,} of {n:,} rows as labeled positives "

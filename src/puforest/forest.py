@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,12 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from puforest import _core
 from puforest import _validation as check
+from puforest._atomic_fit import atomic_fit
 from puforest._base import PUClassifier
+from puforest._encoded import EncodedTable
 from puforest._estimator_docs import documented_estimator
+from puforest._file_fit import Evaluated, fit_to_files
 from puforest._fit_record import OutOfBag
 from puforest._model_methods import ModelMethodsMixin
+from puforest._needed_rows import NeededRows, needed_by_trees, part_of
+from puforest._part_of_table import WholeLabels
 from puforest._prior_estimate import PriorEstimate
+from puforest._schema import FeatureSchema
+from puforest._table_files import Paths
 from puforest._threshold import checked_threshold, is_rule
+from puforest._training_rows import TrainingRows
 from puforest.tree import PUDecisionTreeClassifier, PUExtraTreeClassifier
 
 __all__ = ["PUExtraTreesClassifier", "PURandomForestClassifier"]
@@ -27,6 +36,103 @@ class BaseForest(PUClassifier):
     """Base of the forests: sampling of rows, threads, out-of-bag evaluation, warm starts."""
 
     _tree_class: type[PUDecisionTreeClassifier] | type[PUExtraTreeClassifier]
+
+    @atomic_fit
+    def fit_files(
+        self,
+        paths: Paths,
+        label: str,
+        *,
+        columns: Sequence[str] | None = None,
+        sample_weight: str | None = None,
+        propensity: str | None = None,
+        progress: Callable[[float], object] | None = None,
+    ) -> Self:
+        """Fit to files, which may be larger than memory.
+
+        The labels are read first, and then all columns batch by batch. Only the labeled rows and
+        the unlabeled rows that some tree or the evaluation draws are kept. The forest is the same
+        as that of ``fit`` on all rows. ``PUForestClassifier`` always draws a part of the unlabeled
+        rows; other forests require ``max_unlabeled`` and a ``prior``.
+
+        Parameters
+        ----------
+        paths : str, path-like, or list of them
+            Parquet, Arrow (Feather) or CSV files, folders, or patterns such as
+            ``"data/*.parquet"``. The files of a folder are read in alphabetical order, which is the
+            order of the rows. Types of CSV columns are those of the first 16 MiB of each file.
+        label : str
+            Column of the labels, as ``y`` in ``fit``.
+        columns : list of str, optional
+            Feature columns. By default, all columns except those of the other parameters.
+        sample_weight : str, optional
+            Column of the sample weights.
+        propensity : str, optional
+            Column of the propensities.
+        progress : callable, optional
+            Called with the fraction of the fit that is done, from 0 to 1; reading is the first
+            half.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        In memory are, at any time, one byte per row for its label (and eight for its weight), the
+        rows that the fit needs, and a few batches. Attributes that have a value for each training
+        row, such as ``oob_decision_function_``, are not available.
+        """
+        self._check_parameters()
+        fit_to_files(
+            self,
+            paths,
+            label,
+            columns=columns,
+            sample_weight=sample_weight,
+            propensity=propensity,
+            n_threads=self._n_threads(),
+            progress=progress,
+        )
+        return self
+
+    def _needed_rows(self, labels: WholeLabels, seed: int, largest_fold: float) -> NeededRows:
+        """Return the unlabeled rows that a fit needs, of a table with these labels."""
+        parameters = self._parameters()
+        if parameters["max_unlabeled"] is None:
+            raise ValueError(
+                "max_unlabeled=None: fit_files needs a limit of the unlabeled rows that each tree "
+                "is grown on, for example max_unlabeled=100_000. PUForestClassifier has its own "
+                "limit."
+            )
+        for name in ("oob_score", "warm_start"):
+            if check.boolean(name, parameters[name]):
+                raise ValueError(
+                    f"{name}=True is not available with fit_files, which keeps only "
+                    "the rows that trees are grown on: use fit, or "
+                    f"{name}=False"
+                )
+        if self.prior is None and labels.propensity is None and self.risk != "pn":
+            raise ValueError(
+                "prior=None: fit_files estimates the prior with PUForestClassifier only. Pass "
+                "prior, for example prior=0.3, or that of a PUForestClassifier."
+            )
+        n = labels.totals.n_unlabeled
+        draws = check.number_of("max_unlabeled", parameters["max_unlabeled"], n, "unlabeled rows")
+        n_trees = check.integer("n_estimators", parameters["n_estimators"], 1)
+        return needed_by_trees(n_trees, draws, n_unlabeled=n, seed=seed)
+
+    def _fit_to_part(
+        self,
+        schema: FeatureSchema,
+        table: EncodedTable,
+        rows: TrainingRows,
+        needed: NeededRows,
+        progress: Callable[[float], object] | None,
+    ) -> Evaluated | None:
+        """Fit to the labeled rows and the needed ones of a table."""
+        self._fit_to_rows(schema, table, part_of(rows, needed), seed=needed.seed, progress=progress)
+        return None
 
     @property
     def oob_decision_function_(self) -> NDArray[np.float64]:

@@ -29,12 +29,15 @@ from puforest._comparison import Comparison
 from puforest._duplicate_rows import row_contents
 from puforest._encoded import EncodedTable
 from puforest._estimator_docs import documented_pu_forest
+from puforest._file_fit import Evaluated
 from puforest._fit_record import FitRecord, OutOfBag
 from puforest._fold_table import fold_table
 from puforest._masses import GroupMasses
 from puforest._model import Forest
 from puforest._model_methods import ModelMethodsMixin
 from puforest._monotone import monotone_features
+from puforest._needed_rows import NeededRows, needed_by_candidates, part_of
+from puforest._part_of_table import WholeLabels
 from puforest._prior_estimate import PriorEstimate, given_estimate
 from puforest._progress import Steps
 from puforest._row_digest import digest_of_fit
@@ -226,14 +229,26 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         check.verbosity(self.verbose)
 
     def _training_set(
-        self, schema: FeatureSchema, table: EncodedTable, rows: TrainingRows, seed: int
+        self,
+        schema: FeatureSchema,
+        table: EncodedTable,
+        rows: TrainingRows,
+        seed: int,
+        needed: NeededRows | None = None,
     ) -> TrainingSet:
-        """Assign the rows to folds, choose those to evaluate, and encode them."""
+        """Assign the rows to folds, choose those to evaluate, and encode them.
+
+        The unlabeled rows can be the `needed` ones of a larger table.
+        """
         _require_rows(rows)
         if check.class_prior(self.prior) is not None or rows.propensity is not None:
             self._masses(rows, check.class_prior(self.prior))  # refuses impossible priors
         n_candidates = len(checked_candidates(self.candidates))
+        if needed is not None:
+            rows = replace(rows, complete=needed.evaluated)
         evaluated, compared = evaluated_rows(rows, n_candidates, seed)
+        if needed is not None:
+            rows = part_of(rows, needed)
         n_folds = min(N_FOLDS, rows.n_labeled, rows.n_unlabeled - rows.n_confirmed)
         rows = with_folds(rows, table, evaluated, n_folds, seed)
         n_threads = check.threads(self.n_jobs)
@@ -292,9 +307,7 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
                 candidate.start(data, n_compared, masses, steps)
         comparison = compare(candidates, data, masses)
         kept = [c for c, row in zip(candidates, comparison, strict=True) if row.kept]
-        settles = automatic and not is_fast(self.candidates)
-        most = MAX_TREES if settles else n_trees
-        n_each, scores = add_trees(kept, data, masses, unit, n_trees, most)
+        n_each, scores = add_trees(kept, data, masses, unit, n_trees, self._most_trees())
         curve = score_curve(scores, rows, masses)
         assert curve is not None  # every row has a score
         self._record = FitRecord(
@@ -315,6 +328,43 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         self._forest = Forest.joined([c.part(0, n_each, masses.labeled_p) for c in kept])
         steps.finish()
         return scores
+
+    def _needed_rows(self, labels: WholeLabels, seed: int, largest_fold: float) -> NeededRows:
+        recipes = checked_candidates(self.candidates)
+        propensities = labels.propensity is not None
+        if self.prior is None and not propensities and all(r.growth == "nnpu" for r in recipes):
+            raise ValueError(
+                "prior=None: all candidates depend on the prior, which fit_files can only estimate "
+                "with one that does not, such as puforest.Recipe(). Add it, or pass prior."
+            )
+        return needed_by_candidates(
+            recipes,
+            n_labeled=labels.n_labeled,
+            n_unlabeled=labels.totals.n_unlabeled,
+            n_trees=self._most_trees(),
+            seed=seed,
+            largest_fold=largest_fold,
+        )
+
+    def _fit_to_part(
+        self,
+        schema: FeatureSchema,
+        table: EncodedTable,
+        rows: TrainingRows,
+        needed: NeededRows,
+        progress: Callable[[float], object] | None,
+    ) -> Evaluated | None:
+        data = self._training_set(schema, table, rows, needed.seed, needed)
+
+        def estimate_prior(grown: Sequence[Candidate]) -> PriorEstimate:
+            return self._estimated_from_scores(grown, data)
+
+        return data.evaluated, self._fit_to(data, schema, progress, estimate_prior)
+
+    def _most_trees(self) -> int:
+        """Return the largest possible number of trees."""
+        settles = self.n_estimators == "auto" and not is_fast(self.candidates)
+        return MAX_TREES if settles else self._first_trees()
 
     def _first_trees(self) -> int:
         """Return the number of trees of each candidate, and that the model starts with."""
@@ -351,8 +401,15 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             score=by_row,
         )
         if estimate is None:
-            compared = data.evaluated.at(data.compared)
-            estimate = prior_from_scores(mean_scores(grown), compared, self.scenario)
+            return self._estimated_from_scores(grown, data)
+        warn_of_estimate(estimate)
+        return estimate
+
+    def _estimated_from_scores(
+        self, grown: Sequence[Candidate], data: CandidateData
+    ) -> PriorEstimate:
+        compared = data.evaluated.at(data.compared)
+        estimate = prior_from_scores(mean_scores(grown), compared, self.scenario)
         warn_of_estimate(estimate)
         return estimate
 
@@ -389,7 +446,12 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
 
     def _oob_probability(self) -> Array:
         """Return the probability of each training row, by the trees that were grown without it."""
-        found = self._out_of_bag("oob_decision_function_")
+        found = self._recorded("oob_decision_function_").out_of_bag
+        if found is None:
+            raise AttributeError(
+                "oob_decision_function_ is not available after fit_files, which reads only some of "
+                "the unlabeled rows: use decision_function, or fit"
+            )
         return self._calibrated((found.decision_function + 1) / 2)
 
     @property

@@ -1,4 +1,5 @@
-// The loops over the codes of a node, where a fit spends most of its time.
+// The loops over the codes of a node, where a fit spends most of its time, and over the hashes of
+// rows.
 //
 // They are compiled for several instruction sets, and the best one available is selected at run
 // time. All of them count integers, so all give the same results.
@@ -83,6 +84,11 @@ struct KernelsWithGaps {
 
 struct Kernels {
     const char* instruction_set;
+
+    // Set the marks of those of the ids first, first + 1, ... that have derive(key, id) <= limit.
+    void (*mark_hashes)(std::uint64_t key, std::uint64_t first, std::uint64_t limit,
+                        std::uint8_t* marks, std::size_t n);
+
     KernelsOf<std::uint8_t> of_8;
     KernelsOf<std::uint16_t> of_16;
     KernelsOf<std::uint32_t> of_32;

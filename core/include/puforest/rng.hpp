@@ -11,14 +11,15 @@ namespace puforest {
 
 inline constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ull;
 
-// The finalizer of SplitMix64, a bijection on 64 bits.
-inline std::uint64_t mix(std::uint64_t z) {
+// The finalizer of SplitMix64, a bijection on 64 bits. Always inlined, as kernels compiled for
+// several instruction sets call it (see kernels_for.hpp).
+[[gnu::always_inline]] inline std::uint64_t mix(std::uint64_t z) {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
     return z ^ (z >> 31);
 }
 
-inline std::uint64_t derive(std::uint64_t key, std::uint64_t branch) {
+[[gnu::always_inline]] inline std::uint64_t derive(std::uint64_t key, std::uint64_t branch) {
     return mix(key + kGolden * (branch + 1));
 }
 

@@ -20,6 +20,7 @@ from puforest.scenario import DESCRIPTIONS
 
 if TYPE_CHECKING:
     from puforest._schema import FeatureSchema
+    from puforest.cli.tables._features import ColumnChoice
     from puforest.cli.tables._missing import MissingMarkers
     from puforest.cli.tables._pu_table import PUTable
     from puforest.cli.tables._source import Source
@@ -36,7 +37,8 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help="Table with a label column: CSV (any delimiter, compressed or not), Parquet, "
-        "Arrow/Feather, LIBSVM or NPZ; - reads standard input.",
+        "Arrow/Feather, LIBSVM or NPZ; a folder, or a pattern such as 'part-*.parquet' in quotes, "
+        "for a table in several files; - reads standard input.",
     ),
 ]
 ModelFile = Annotated[
@@ -189,15 +191,20 @@ class TrainingColumns:
     keep: Keep = None
     categorical: Categorical = None
 
-    def read(self, source: Source) -> PUTable:
-        """Read the labels and features of a table."""
+    @property
+    def choice(self) -> ColumnChoice:
+        """Columns that the user chose."""
         from puforest.cli.tables._features import ColumnChoice
-        from puforest.cli.tables._pu_table import read_pu
 
-        choice = ColumnChoice(
+        return ColumnChoice(
             self.features or (), self.drop or (), self.keep or (), self.categorical or ()
         )
-        return read_pu(source, label=self.label, positive=self.positive, choice=choice)
+
+    def read(self, source: Source) -> PUTable:
+        """Read the labels and features of a table."""
+        from puforest.cli.tables._pu_table import read_pu
+
+        return read_pu(source, label=self.label, positive=self.positive, choice=self.choice)
 
 
 @dataclass(frozen=True)

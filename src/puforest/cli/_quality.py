@@ -52,6 +52,7 @@ def quality(
     threshold: float,
     prior: float | PriorEstimate,
     scenario: str,
+    weight: NDArray[np.float64] | None = None,
 ) -> ClassificationReport:
     """Compute all PU metrics; warnings go to the notes of the report."""
     with warnings.catch_warnings():
@@ -62,6 +63,7 @@ def quality(
             score,
             prior=prior,
             scenario=scenario,
+            sample_weight=weight,
         )
 
 

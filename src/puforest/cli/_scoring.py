@@ -103,7 +103,7 @@ def scored_batches(
 
 def out_of_bag_scores(model: Any) -> NDArray[np.float64] | None:
     """Return the out-of-bag scores of the training rows; None if a model does not have them."""
-    if not hasattr(model, "_oob_probability"):
+    if not hasattr(model, "_oob_probability") or model._record.out_of_bag is None:
         return None
     score: NDArray[np.float64] = model._oob_probability()
     return score if np.isfinite(score).all() else None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from puforest._comparison import Compared
     from puforest._cross_fitting import Split
     from puforest._encoded import EncodedTable
+    from puforest._training_rows import TrainingRows
     from puforest.cli._checks import TableVerdicts
     from puforest.cli.tables._features import Features
     from puforest.cli.tables._pu_table import PUTable
@@ -39,6 +40,7 @@ DIRECTIONS = {"+1": 1, "1": 1, "increasing": 1, "-1": -1, "decreasing": -1}
     "puforest fit payments.csv --label known_fraud --scenario single-training-set -o model.puf",
     "puforest fit payments.csv --label known_fraud --threshold cost:10 -o model.puf",
     "puforest fit payments.csv --label known_fraud --categorical shop --missing -1 -o model.puf",
+    "puforest fit 'payments/*.parquet' --label known_fraud --stream -o model.puf",
     "puforest fit payments.csv --label known_fraud --checked checked.csv --checked-by model.puf "
     "-o better.puf",
 )
@@ -78,6 +80,15 @@ def fit(
             rich_help_panel=o.TRAINING,
         ),
     ] = False,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--in-memory",
+            help="Keep only the rows that the forest needs, or all rows. By default, tables larger "
+            "than a quarter of the available memory are streamed. The model is the same.",
+            rich_help_panel=o.TRAINING,
+        ),
+    ] = None,
     seed: o.Seed = 0,
     threads: o.Threads = None,
     force: o.Force = False,
@@ -95,6 +106,9 @@ def fit(
     Text columns are read as categories. Empty cells, ?, NA and similar words are missing values.
     Columns that are not used, such as identifiers, are listed with the reason.
 
+    Tables that do not fit into memory are streamed: the forest needs the labeled rows and a limited
+    number of the unlabeled ones.
+
     With --checked, rows that were looked at by hand are used as known positives and negatives, and
     for the class prior, unless it is given; see puforest check.
     """
@@ -102,6 +116,7 @@ def fit(
     from puforest.cli import _quality
     from puforest.cli._checks import CheckedTable, read_checks
     from puforest.cli._prior_text import HOW_TO_KNOW, prior_json, prior_text
+    from puforest.cli._streaming import is_streamed, train_streamed
     from puforest.cli._summary import print_summary, summary_json
     from puforest.cli.tables._write import refuse_existing
 
@@ -112,31 +127,40 @@ def fit(
     directions = monotonic_directions(monotonic or ())
     source = reading.open(data)
     source.require_columns(directions, "--monotonic")
-    table = columns.read(source)
-    refuse_unordered(table.features, directions)
-    console.detail(f"read in {time.perf_counter() - started:.2f} s")
-    print_summary(console, source, table, scenario)
-    of_checks = CheckedTable(source, table.rule.column, table.labeled, reading, threads)
-    verdicts = read_checks(console, checks, of_checks)
-    if verdicts is not None:
-        table = replace(table, labeled=verdicts.labeled)
-    known_prior: Any = prior
-    if prior is None and verdicts is not None:
-        known_prior = verdicts.estimates(verdicts.score, scenario).prior
-    forest = options.estimator(
-        table.n_labeled,
-        len(table.labeled) - table.n_labeled,
-        prior=known_prior,
-        scenario=scenario,
-        monotonic_cst=directions or None,
-        n_jobs=o.n_jobs(threads),
-        random_state=seed,
-    )
-    X, splits = None, []
-    if options.is_cross_validated and not no_quality:
-        X = table.encoded()
-        splits = _quality.folds(X, table.labeled, options.folds or N_FOLDS, seed)  # may fail
-    train(console, forest, table, verdicts)
+    common = {
+        "scenario": scenario,
+        "monotonic_cst": directions or None,
+        "n_jobs": o.n_jobs(threads),
+        "random_state": seed,
+    }
+
+    def show(table: PUTable) -> None:
+        refuse_unordered(table.features, directions)
+        console.detail(f"read in {time.perf_counter() - started:.2f} s")
+        print_summary(console, source, table, scenario)
+
+    X, splits, verdicts, evaluated = None, [], None, None
+    if is_streamed(stream, source, options, checks):
+        forest, table, evaluated = train_streamed(
+            console, source, columns, options, common | {"prior": prior}, show
+        )
+    else:
+        table = columns.read(source)
+        show(table)
+        of_checks = CheckedTable(source, table.rule.column, table.labeled, reading, threads)
+        verdicts = read_checks(console, checks, of_checks)
+        if verdicts is not None:
+            table = replace(table, labeled=verdicts.labeled)
+        known_prior: Any = prior
+        if prior is None and verdicts is not None:
+            known_prior = verdicts.estimates(verdicts.score, scenario).prior
+        forest = options.estimator(
+            table.n_labeled, len(table.labeled) - table.n_labeled, prior=known_prior, **common
+        )
+        if options.is_cross_validated and not no_quality:
+            X = table.encoded()
+            splits = _quality.folds(X, table.labeled, options.folds or N_FOLDS, seed)  # may fail
+        train(console, forest, table, verdicts)
     reading.remember(forest)
     candidates = getattr(forest, "comparison_", ())
     show_candidates(console, candidates)
@@ -146,12 +170,17 @@ def fit(
         reason = f" {estimate.reason}" if no_quality else ""
         facts["prior"] += f".{reason} {HOW_TO_KNOW}"
     facts["threshold"] = threshold_text(forest)
-    score = None if options.is_cross_validated else forest._oob_probability()
+    labeled, score, weight = table.labeled, None, None
+    if evaluated is not None:
+        labeled, score, weight = evaluated.labeled, evaluated.score, evaluated.weight
+    elif not options.is_cross_validated:
+        score = forest._oob_probability()
     if score is not None:
-        facts["predictions"] = _quality.positive_text(table.labeled, score, forest.threshold_)
+        facts["predictions"] = _quality.positive_text(labeled, score, forest.threshold_)
     console.facts("Forest", facts)
     if prior is not None and score is not None:
-        warn_of_prior(console, prior, score, table, scenario)
+        rows = None if evaluated is None else evaluated.rows
+        warn_of_prior(console, prior, score, labeled, scenario, rows)
     # Saved before the quality is estimated, so that an interruption does not lose the model.
     refuse_existing(output, force=force)
     forest.save(output)
@@ -160,10 +189,10 @@ def fit(
     how = "out of bag"
     if X is not None:
         score, how = (
-            cross_validated(console, forest, X, table.labeled, splits, verdicts),
+            cross_validated(console, forest, X, labeled, splits, verdicts),
             f"{len(splits)} folds",
         )
-        console.info(_quality.positive_text(table.labeled, score, forest.threshold_))
+        console.info(_quality.positive_text(labeled, score, forest.threshold_))
     result = {"model": str(output), **summary_json(source, table, scenario)}
     result |= prior_json(forest.prior_, estimate)
     result["checked"] = None if verdicts is None else verdicts.as_json()
@@ -171,11 +200,11 @@ def fit(
     result["candidates"] = [asdict(row) | {"recipe": str(row.recipe)} for row in candidates]
     if score is not None:
         result["predicted_positive"] = _quality.predicted_positive(
-            table.labeled, score, forest.threshold_
+            labeled, score, forest.threshold_
         )
         if not no_quality:
             result["quality"] = estimate_quality(
-                console, forest, table.labeled, score, how, verdicts
+                console, forest, labeled, score, how, verdicts, weight
             )
     console.detail(f"finished in {time.perf_counter() - started:.2f} s")
     return result
@@ -222,15 +251,22 @@ def train(console: Console, forest: Any, table: PUTable, checks: TableVerdicts |
 
 
 def warn_of_prior(
-    console: Console, prior: float, score: NDArray[np.float64], table: PUTable, scenario: str
+    console: Console,
+    prior: float,
+    score: NDArray[np.float64],
+    labeled: NDArray[np.int64],
+    scenario: str,
+    rows: TrainingRows | None,
 ) -> None:
-    """Warn of a given prior that the out-of-bag scores contradict."""
+    """Warn of a given prior that the out-of-bag scores contradict; `rows` are those of a part."""
     from puforest._prior_estimate import contradiction
     from puforest._training_rows import training_rows
     from puforest.prior.bbe import prior_from_scores
 
-    rows = training_rows(table.labeled, None, None, risk="nnpu")
-    wrong = contradiction(prior, prior_from_scores(score[rows.order], rows, scenario))
+    if rows is None:
+        rows = training_rows(labeled, None, None, risk="nnpu")
+        score = score[rows.order]
+    wrong = contradiction(prior, prior_from_scores(score, rows, scenario))
     if wrong is not None:
         console.warning(f"--prior {prior:g}: {wrong}")
 
@@ -285,6 +321,7 @@ def estimate_quality(
     score: NDArray[np.float64],
     how: str,
     checks: TableVerdicts | None,
+    weight: NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
     """Estimate PU metrics from held-out scores of the training rows."""
     from puforest.cli import _quality
@@ -295,6 +332,7 @@ def estimate_quality(
         threshold=forest.threshold_,
         prior=forest._record.prior_estimate or forest.prior_,
         scenario=forest.scenario,
+        weight=weight,
     )
     found = None
     if checks is not None:

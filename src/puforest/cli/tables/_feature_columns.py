@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from puforest._kinds import MAX_CATEGORIES
 from puforest._named_table import NamedTable
 from puforest.cli.tables._arrow import arrow
 from puforest.cli.tables._features import (
@@ -21,7 +23,10 @@ from puforest.cli.tables._features import (
 from puforest.cli.tables._kinds import BOOLEAN, CATEGORY, DATETIME, DURATION
 from puforest.cli.tables._number_columns import NumberColumns, look_like_identifiers
 from puforest.cli.tables._source import CELLS, Source, rows_at_a_time
-from puforest.cli.tables._values import ValueColumn, booleans, number_codes
+from puforest.cli.tables._values import ValueColumn, booleans, number_codes, with_distinct
+
+# Returns the positions of the rows to keep, given the number of the first row and of all rows.
+Select = Callable[[int, int], NDArray[np.intp]]
 
 
 class FeatureColumns:
@@ -45,6 +50,8 @@ class FeatureColumns:
         self._wanted = wanted
         self._choice = choice
         self._remarks: list[str] = []
+        self._select: Select | None = None
+        self._codes: dict[str, NDArray[Any]] = {}  # categories of columns of numbers
         types = source.column_types(wanted)
         self._left_out = {
             name: f"its type is {found.name}" for name, found in types.items() if not found.kind
@@ -63,15 +70,33 @@ class FeatureColumns:
         apart = {*self._values, *self._left_out}
         self._numbers = NumberColumns([name for name in wanted if name not in apart])
 
-    def read(self, label: str) -> list[Any]:
-        """Read all rows, and return the batches of the label column."""
-        labels = []
-        n_rows = rows_at_a_time(len(self._wanted), 8 * CELLS)  # all batches are kept anyway
+    def read(self, label: str, select: Select | None = None) -> list[Any]:
+        """Read all rows, and return the batches of the label column.
+
+        With `select`, only the rows that it selects become part of the features. Columns are
+        chosen, and kinds and categories found, by all rows.
+        """
+        labels, first = [], 0
+        self._select = select
+        n_rows = rows_at_a_time(len(self._wanted), 8 * CELLS)  # many batches are kept anyway
         for batch in self._source.batches(self._numbers.names, [label, *self._values], n_rows):
-            self._numbers.add(batch.numbers)
-            labels.append(batch.others.column(0))
-            self._add_values(self._values, batch.others.columns[1:])
+            rows = None if select is None else select(first, len(batch.numbers.X))
+            self._numbers.add(batch.numbers, rows)
+            if select is None:
+                labels.append(batch.others.column(0))
+            else:
+                self._add_codes(batch.numbers.X)
+            self._add_values(self._values, batch.others.columns[1:], rows)
+            first += len(batch.numbers.X)
         return labels
+
+    def _add_codes(self, X: NDArray[Any]) -> None:
+        """Collect the categories of columns of numbers."""
+        for name in self._choice.categorical:
+            if name in self._numbers.names:
+                cells = X[:, self._numbers.names.index(name)]
+                found = np.union1d(self._codes.get(name, cells[:0]), cells[~np.isnan(cells)])
+                self._codes[name] = found[: MAX_CATEGORIES + 1]
 
     def _read_words(self) -> None:
         """Read the columns of a text file again that hold something other than numbers."""
@@ -82,29 +107,35 @@ class FeatureColumns:
             for name, kind in found.items()
             if kind != BOOLEAN
         }
+        first = 0
         if words:
             for batch in self._source.batches([], list(words), rows_at_a_time(len(words))):
-                self._add_values(words, batch.others.columns)
+                n = batch.others.num_rows
+                rows = None if self._select is None else self._select(first, n)
+                self._add_values(words, batch.others.columns, rows)
+                first += n
         self._values |= words
 
     @staticmethod
-    def _add_values(columns: dict[str, ValueColumn], cells: Sequence[Any]) -> None:
+    def _add_values(
+        columns: dict[str, ValueColumn], cells: Sequence[Any], rows: NDArray[np.intp] | None
+    ) -> None:
         for column, part in zip(columns.values(), cells, strict=True):
-            column.add(part)
+            column.add(part, rows)
 
     def features(self) -> Features:
         """Return the features, and the columns that are left out."""
         self._read_words()
         required = self._choice.required
-        values = {}
+        values, distinct = {}, {}
         for name, column in self._values.items():
-            cells = column.values()
-            reason = why_values_left_out(column.kind, cells, is_required=name in required)
+            cells = None if column.has_too_many else column.values()
+            reason = why_values_left_out(column, cells, is_required=name in required)
             if reason:
                 self._left_out[name] = reason
             else:
-                values[name] = cells
-                self._remarks += remarks_on(name, column.kind, cells, required)
+                values[name], distinct[name] = cells, column.distinct(cells)
+                self._remarks += remarks_on(name, column, cells, required)
         numbers = self._numbers
         out = why_numbers_left_out(self._source, numbers, self._kinds, required)
         self._left_out |= {numbers.names[i]: reason for i, reason in out.items()}
@@ -115,14 +146,23 @@ class FeatureColumns:
         infinite = numbers.n_present[places] - numbers.n_finite[places]
         kinds = {n: CATEGORY for n in self._choice.categorical if n not in self._left_out}
         kinds = {n: k for n, k in self._kinds.items() if n not in self._left_out} | kinds
-        X = numbers.matrix(places, "F" if kinds else "C") if places else np.empty((0, 0))
-        is_identifier = look_like_identifiers(X)
+        codes = {name: found for name, found in self._codes.items() if name in names}
+        n_more = 0
+        if self._select is not None:  # rows that are not used, with all categories
+            n_more = max(map(len, (*distinct.values(), *codes.values())), default=0)
+        order: Literal["C", "F"] = "F" if kinds else "C"
+        X = numbers.matrix(places, order, n_more) if places else np.empty((0, 0))
+        is_identifier = look_like_identifiers(X[: len(X) - n_more])
+        for name, found in codes.items():
+            X[len(X) - n_more :, names.index(name)][: len(found)] = found
+        values = {name: with_distinct(v, distinct[name], n_more) for name, v in values.items()}
+        n_missing = {name: self._values[name].n_missing for name in values}
         return Features(
             X=self._table(X, names, values, kinds) if kinds else NamedTable(X, names),
             names=[name for name in self._wanted if name not in self._left_out],
             kinds=kinds,
             missing={names[i]: int(gaps[i]) for i in np.flatnonzero(gaps)}
-            | {name: cells.null_count for name, cells in values.items() if cells.null_count},
+            | {name: n for name, n in n_missing.items() if n},
             infinite={names[i]: int(infinite[i]) for i in np.flatnonzero(infinite)},
             left_out=[LeftOut(n, self._left_out[n]) for n in self._wanted if n in self._left_out],
             identifiers=[names[i] for i in np.flatnonzero(is_identifier) if names[i] not in kinds],
@@ -141,9 +181,9 @@ class FeatureColumns:
         return pa.table({name: columns[name] for name in self._wanted if name in columns})
 
 
-def remarks_on(name: str, kind: str, cells: Any, required: set[str]) -> list[str]:
+def remarks_on(name: str, column: ValueColumn, cells: Any, required: set[str]) -> list[str]:
     """Return warnings about a column, unless the user chose it."""
-    if kind != CATEGORY or name in required:
+    if column.kind != CATEGORY or name in required:
         return []
-    found = remark_on_categories(name, cells)
+    found = remark_on_categories(name, column, cells)
     return [] if found is None else [found]

@@ -9,13 +9,13 @@ from typing import Any
 
 from puforest._kinds import MAX_CATEGORIES
 from puforest._text import looks_like_date, reads_as_number
-from puforest.cli.tables._arrow import arrow
 from puforest.cli.tables._kinds import BOOLEAN, CATEGORY, DATETIME, DURATION, is_string
 from puforest.cli.tables._labels import as_text
 from puforest.cli.tables._names import LONGEST, alternatives, cut, name_list
 from puforest.cli.tables._number_columns import MANY_ROWS, NumberColumns
 from puforest.cli.tables._numbers import Words
 from puforest.cli.tables._source import Source
+from puforest.cli.tables._values import ValueColumn
 
 DECIMAL_COMMA = "If these are numbers with a decimal comma, use --decimal ,"
 
@@ -204,28 +204,31 @@ def why_numbers_left_out(
     return reasons
 
 
-def why_values_left_out(kind: str, values: Any, *, is_required: bool) -> str | None:
+def why_values_left_out(column: ValueColumn, values: Any, *, is_required: bool) -> str | None:
     """Return the reason to leave out categories or dates, None if there is none."""
-    is_category = kind == CATEGORY
-    n_present = len(values) - values.null_count
-    distinct = values.dictionary if is_category else arrow("compute").unique(values.drop_null())
+    is_category = column.kind == CATEGORY
+    n_present = column.n_rows - column.n_missing
     if n_present == 0:
         return EMPTY
+    if column.has_too_many:
+        many = f"text with more than {MAX_CATEGORIES:,} different values"
+        return IDENTIFIER if column.differs and not is_required else many
+    distinct = column.distinct(values)
     if len(distinct) > MAX_CATEGORIES and is_category:
         many = f"text with {len(distinct):,} different values, more than {MAX_CATEGORIES:,}"
         differs = len(distinct) == n_present
         return IDENTIFIER if differs and not is_required else many
     if is_required:
         return None
-    if len(distinct) == 1 and n_present == len(values):
+    if len(distinct) == 1 and not column.n_missing:
         return f"{CONSTANT}{cut(str(distinct[0]))}"
     is_text = is_category and is_string(distinct.type)
     return IDENTIFIER if is_text and n_present == len(distinct) >= MANY_ROWS else None
 
 
-def remark_on_categories(name: str, values: Any) -> str | None:
+def remark_on_categories(name: str, column: ValueColumn, values: Any) -> str | None:
     """Return a remark on categories that are probably not, None if there is none."""
-    labels, n_present = values.dictionary, len(values) - values.null_count
+    labels, n_present = values.dictionary, column.n_rows - column.n_missing
     if not is_string(labels.type):
         return None
     if all(map(reads_as_number, labels.to_pylist())):

@@ -41,14 +41,18 @@ class NumberColumns:
         self.names = names
         self.words: dict[int, Words] = {}
         self.n_rows = 0
+        self._n_kept = 0
         self.n_present = np.zeros(len(names), np.int64)
         self.n_finite = np.zeros(len(names), np.int64)
         self.is_constant = np.ones(len(names), bool)
         self._first: NDArray[Any] = np.empty(0)
         self._parts: list[tuple[NDArray[np.intp], NDArray[Any]]] = []
 
-    def add(self, batch: Numbers) -> None:
-        """Add a batch; only columns that hold nothing but numbers so far are kept."""
+    def add(self, batch: Numbers, rows: NDArray[np.intp] | None = None) -> None:
+        """Add a batch; only columns that hold nothing but numbers so far are kept.
+
+        If `rows` are given, only these rows are kept. The other attributes are of all rows.
+        """
         for i, found in batch.words.items():
             before = self.words.get(i)
             self.words[i] = found if before is None else before + found
@@ -62,18 +66,26 @@ class NumberColumns:
             self.is_constant &= np.equal(X, self._first).all(axis=0)
         text = [i for i, found in self.words.items() if found.others]
         kept = np.delete(np.arange(len(self.names)), text)
+        X = X if rows is None else X[rows]
+        self._n_kept += len(X)
         self._parts.append((kept, X[:, kept] if text else X))
 
     def first(self, place: int) -> float:
         """Return the first cell of a column."""
         return float(self._first[place])
 
-    def matrix(self, places: Sequence[int], order: Literal["C", "F"]) -> NDArray[Any]:
-        """Return a matrix of some columns; batches are freed as they are copied."""
+    def matrix(
+        self, places: Sequence[int], order: Literal["C", "F"], n_more: int = 0
+    ) -> NDArray[Any]:
+        """Return a matrix of some columns, with more rows of nan at the end.
+
+        Batches are freed as they are copied.
+        """
         chosen = np.asarray(places, np.intp)
         dtype = np.result_type(*(part.dtype for _, part in self._parts))
-        X = np.empty((self.n_rows, len(chosen)), dtype, order)
-        end = self.n_rows
+        X = np.empty((self._n_kept + n_more, len(chosen)), dtype, order)
+        end = self._n_kept
+        X[end:] = np.nan
         while self._parts:
             kept, part = self._parts.pop()
             start = end - len(part)

@@ -12,9 +12,11 @@ from functools import partial
 from pathlib import Path
 
 from puforest._cleanup import cleanup_if_stopped
+from puforest._table_files import found_files
 from puforest.cli.tables import COMPRESSED_EXTENSIONS, EXTENSIONS, Format
 from puforest.cli.tables._columnar import ARROW_FILE, ARROW_STREAM, ArrowSource, ParquetSource
 from puforest.cli.tables._dialect import TextOptions
+from puforest.cli.tables._joined import JoinedSource
 from puforest.cli.tables._libsvm import LibsvmSource
 from puforest.cli.tables._missing import MissingMarkers
 from puforest.cli.tables._npz import NpzSource
@@ -43,7 +45,8 @@ def open_table(
     Parameters
     ----------
     path : Path
-        The file; ``-`` is standard input. Pipes are copied to a temporary file first.
+        The file, a folder, or a pattern of several files; ``-`` is standard input. Pipes are
+        copied to a temporary file first.
     format : str or None
         The format; None infers it from the file name or the content.
     text : TextOptions
@@ -51,11 +54,10 @@ def open_table(
     missing : MissingMarkers or None
         Values that mark missing cells; None for the default ones.
     """
-    if path != STANDARD_INPUT and not path.exists():
-        raise FileNotFoundError(f"{path}: no such file")
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a directory: name a file")
-    if is_pipe(path):
+    if path != STANDARD_INPUT and (path.is_dir() or not path.exists()):
+        parts = [_open(f, f, format or inferred_format(f, f), text) for f in found_files(path)]
+        source: Source = JoinedSource(path, parts) if len(parts) > 1 else parts[0]
+    elif is_pipe(path):
         spooled, path = SpooledPipe(path), display_name(path)
         source = _open(path, spooled.file, format or inferred_format(path, spooled.file), text)
         source.spooled = spooled

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import warnings
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from puforest._encoded import EncodedTable
 from puforest._memory import available_memory
 from puforest._schema import FeatureSchema
 from puforest.cli.tables._arrow import arrow, naming
-from puforest.cli.tables._feature_columns import FeatureColumns
+from puforest.cli.tables._feature_columns import FeatureColumns, Select
 from puforest.cli.tables._features import (
     NO_NAME,
     ColumnChoice,
@@ -21,10 +22,10 @@ from puforest.cli.tables._features import (
     LeftOut,
     refuse_infinite,
 )
-from puforest.cli.tables._labels import LabelRule, read_labels
+from puforest.cli.tables._labels import LabelRule, label_rule, read_labels, require_both
 from puforest.cli.tables._libsvm import LibsvmSource
 from puforest.cli.tables._names import duplicates, name_list
-from puforest.cli.tables._source import Source
+from puforest.cli.tables._source import MOST_ROWS, Source
 from puforest.cli.tables._sparse_columns import SparseColumns
 from puforest.io._trees import MOST_FEATURES
 
@@ -52,7 +53,7 @@ class PUTable:
     """
 
     features: Features
-    labeled: NDArray[np.int64] = field(repr=False)
+    labeled: NDArray[Any] = field(repr=False)
     rule: LabelRule
 
     @property
@@ -95,10 +96,7 @@ def read_pu(
     choice : ColumnChoice
         Columns that the user chose.
     """
-    name = label_column(source, label)
-    choice.check(source, name)
-    if source.n_rows == 0:
-        raise ValueError(f"{source.path} {NO_ROWS}")
+    name = _checked_label(source, label, choice)
     sparse = _sparse(source, name, choice)
     wanted, without_name = _wanted(source, name, choice, source.item_size if sparse is None else 0)
     columns: FeatureColumns | SparseColumns
@@ -111,12 +109,70 @@ def read_pu(
     if not labels:
         raise ValueError(f"{source.path} {NO_ROWS}")
     rule, labeled = read_labels(source, name, arrow().chunked_array(labels), positive)
+    return PUTable(_features(source, columns, without_name, choice, len(labeled)), labeled, rule)
+
+
+def read_only_labels(
+    source: Source, *, label: str | None, positive: str | None, choice: ColumnChoice
+) -> tuple[LabelRule, NDArray[np.bool_]]:
+    """Read the labels of a table that is larger than memory; arguments as in `read_pu`."""
+    name = _checked_label(source, label, choice)
+    with naming(source.path):
+        parts = [batch.others.column(0) for batch in source.batches([], [name], MOST_ROWS)]
+    if not parts:
+        raise ValueError(f"{source.path} {NO_ROWS}")
+    column = arrow().chunked_array(parts)
+    try:
+        rule = label_rule(name, column, positive)
+        labeled = np.concatenate([rule.apply(part).astype(bool) for part in parts])
+        require_both(rule, labeled)
+    except ValueError as error:
+        raise ValueError(f"{source.path}: {error}") from error
+    return rule, labeled
+
+
+def read_part(
+    source: Source,
+    rule: LabelRule,
+    labeled: NDArray[np.bool_],
+    choice: ColumnChoice,
+    select: Select,
+) -> PUTable:
+    """Read the features of some rows of a table that is larger than memory.
+
+    Which columns are features, and their kinds, follow from all rows. The table of features has
+    more rows at the end, with all categories.
+    """
+    wanted, without_name = _wanted(source, rule.column, choice, 0)
+    columns = FeatureColumns(source, wanted, choice)
+    with naming(source.path):
+        columns.read(rule.column, select)
+    return PUTable(_features(source, columns, without_name, choice, len(labeled)), labeled, rule)
+
+
+def _checked_label(source: Source, label: str | None, choice: ColumnChoice) -> str:
+    """Return the label column, after checking the columns that the user chose."""
+    name = label_column(source, label)
+    choice.check(source, name)
+    if source.n_rows == 0:
+        raise ValueError(f"{source.path} {NO_ROWS}")
+    return name
+
+
+def _features(
+    source: Source,
+    columns: FeatureColumns | SparseColumns,
+    without_name: list[LeftOut],
+    choice: ColumnChoice,
+    n_rows: int,
+) -> Features:
+    """Return the features that were read, after checking them."""
     with naming(source.path):
         features = columns.features()
     features.left_out[:0] = without_name
     _require_features(source, features, choice)
-    refuse_infinite(features.infinite, len(labeled), str(source.path))
-    return PUTable(features, labeled, rule)
+    refuse_infinite(features.infinite, n_rows, str(source.path))
+    return features
 
 
 def _sparse(source: Source, label: str, choice: ColumnChoice) -> LibsvmSource | None:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from puforest._kinds import MAX_CATEGORIES
 from puforest._text import reads_as_number
 from puforest.cli.tables._arrow import arrow
 from puforest.cli.tables._kinds import CATEGORY, decoded, is_string
@@ -15,6 +17,9 @@ from puforest.cli.tables._labels import as_text
 from puforest.cli.tables._missing import DEFAULT_WORDS, MissingMarkers
 from puforest.cli.tables._names import cut
 from puforest.cli.tables._times import text_as_times
+
+# Labels of all batches, with duplicates, above which a column is checked for too many categories.
+MANY_LABELS = 16 * MAX_CATEGORIES
 
 
 class ValueColumn:
@@ -28,27 +33,84 @@ class ValueColumn:
         Values that mark missing cells.
     from_text : bool
         Whether the cells come from a text file, in which spaces around values are ignored.
+
+    Attributes
+    ----------
+    n_rows, n_missing : int
+        Number of all cells, and of missing ones.
+    has_too_many : bool
+        Whether there are so many categories that the cells are not kept.
+    differs : bool
+        Whether all categories of a batch were different so far.
     """
 
     def __init__(self, kind: str, missing: MissingMarkers, *, from_text: bool) -> None:
         self.kind = kind
+        self.n_rows = 0
+        self.n_missing = 0
+        self.has_too_many = False
+        self.differs = True
         self._missing = missing
         self._from_text = from_text
         self._parts: list[Any] = []
+        self._two: Any = None  # two different times, if not all cells are kept
 
-    def add(self, column: Any) -> None:
-        """Add the cells of a batch."""
+    def add(self, column: Any, rows: NDArray[np.intp] | None = None) -> None:
+        """Add the cells of a batch; if `rows` are given, keep only these cells."""
         column = decoded(column)
         if self.kind == CATEGORY:
             column = categories(column, self._missing, trim=self._from_text)
         elif is_string(column.type):
             column = text_as_times(column, self.kind, self._missing)
-        self._parts.append(column)
+        self.n_rows += len(column)
+        self.n_missing += column.null_count
+        if rows is not None:
+            self._see_all(column)
+            column = column.take(arrow().array(rows))
+        if not self.has_too_many:
+            self._parts.append(column)
+
+    def _see_all(self, column: Any) -> None:
+        """Note what the fit must know of the cells that are not kept."""
+        if self.kind != CATEGORY:
+            if self._two is None or len(self._two) < 2:
+                before = [] if self._two is None else [self._two]
+                present = arrow().concat_arrays([*before, column.drop_null()])
+                self._two = arrow("compute").unique(present)[:2]
+            return
+        self.differs &= len(column.dictionary) == len(column) - column.null_count
+        if not self.has_too_many and sum(len(p.dictionary) for p in self._parts) > MANY_LABELS:
+            self._parts = [self._kept()]
+            self.has_too_many = len(self._parts[0].dictionary) > MAX_CATEGORIES
+            if self.has_too_many:
+                self._parts = []
+
+    def _kept(self) -> Any:
+        return arrow().chunked_array(self._parts).unify_dictionaries().combine_chunks()
 
     def values(self) -> Any:
-        """Return all cells as one Arrow array."""
-        whole = arrow().chunked_array(self._parts)
-        return whole.unify_dictionaries().combine_chunks()
+        """Return the kept cells as one Arrow array; its dictionary has the categories of all."""
+        return self._kept()
+
+    def distinct(self, values: Any) -> Any:
+        """Return the distinct values of all cells; two are enough if they are times."""
+        if self.kind == CATEGORY:
+            return values.dictionary
+        return arrow("compute").unique(values.drop_null()) if self._two is None else self._two
+
+
+def with_distinct(values: Any, distinct: Any, n_more: int) -> Any:
+    """Append distinct values to a column, and then nulls, `n_more` cells in all."""
+    pa = arrow()
+    if not n_more:
+        return values
+    if pa.types.is_dictionary(values.type):
+        codes = pa.array(np.arange(len(distinct)), values.type.index_type)
+        more = pa.DictionaryArray.from_arrays(codes, values.dictionary)
+    else:
+        more = distinct
+    nulls = pa.nulls(n_more - len(more), values.type)
+    return pa.chunked_array([values, more, nulls]).unify_dictionaries().combine_chunks()
 
 
 def categories(column: Any, missing: MissingMarkers, *, trim: bool) -> Any:
