@@ -28,7 +28,7 @@ double gap(std::uint64_t hash) {
     return -std::log(static_cast<double>((~hash >> 11) + 1) * 0x1.0p-53);
 }
 
-// The smallest hash that is certainly too large for a fraction of all hashes.
+// At least this fraction of all hashes is at most the limit, despite rounding.
 std::uint64_t hash_limit(double fraction) {
     constexpr double kHashes = 0x1.0p64, kRounding = 0x1.0p-40;
     const double limit = (fraction + kRounding) * kHashes;

@@ -164,6 +164,7 @@ def first_positions(
     drawn = (min(rows.n_labeled, most_labeled), min(rows.n_unlabeled, most_unlabeled))
     params = _core.TrainParams()
     params.sampling = _core.Sampling(False, False, *drawn, seed=seed)
+    rows = replace(rows, complete=rows.complete_evaluation)
     return _core.draw_sample(rows.native(), params, EVALUATION).astype(np.intp)
 
 

@@ -100,5 +100,5 @@ def _fraction(draws: int, n_unlabeled: int, available: float = 1.0) -> float:
 
 
 def part_of(rows: TrainingRows, needed: NeededRows) -> TrainingRows:
-    """Mark rows as those that the samples of trees need."""
-    return replace(rows, complete=needed.fraction)
+    """Mark rows as those that a fit needs."""
+    return replace(rows, complete=needed.fraction, complete_evaluation=needed.evaluated)

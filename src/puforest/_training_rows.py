@@ -55,7 +55,10 @@ class TrainingRows:
     growth_weights: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None  # by position
     ids: NDArray[np.uint64] | None = None  # by position, in the whole data; None: those of `order`
     whole: Totals | None = None  # of the whole data, if these rows are a part of it
-    complete: float = 1.0  # fraction of the hashes of each sample whose rows are in this part
+    # Fractions of the hashes whose rows are in this part, of the samples of trees and of the rows
+    # to evaluate.
+    complete: float = 1.0
+    complete_evaluation: float = 1.0
 
     @property
     def totals(self) -> Totals:
