@@ -24,6 +24,7 @@ from puforest import _core
 from puforest._encoded import EncodedTable
 from puforest._model import Forest
 from puforest.dask._graft import Arrays, graft
+from puforest.dask._prune import pruned
 
 # Nodes of at most this many rows are gathered.
 HAND_OVER = 50_000
@@ -211,7 +212,8 @@ def grow_exact(
     while growth.n_open:
         request = growth.request()
         trees = Forest(n_features=n_features, **growth.trees())
-        frontier = _Frontier(trees, _located(trees, request))
+        place = trees.offset[request.pop("tree")] + request.pop("node")
+        frontier = _frontier(trees, place, request)
         sent = client.submit(_same, frontier, pure=False)
         answers = [client.submit(_answer, part, sent, for_tasks, pure=False) for part in parts]
         answer = _merged(client, answers).result()
@@ -273,11 +275,9 @@ def _start_wave(
 ) -> list[Any]:
     """Gather the rows of some batches of nodes in one pass, and start to grow their subtrees."""
     nodes = np.concatenate(batches)
-    first, last = int(handed["tree"][nodes[0]]), int(handed["tree"][nodes[-1]]) + 1
-    some = trees.part(first, last)
-    place = some.offset[handed["tree"][nodes] - first] + handed["node"][nodes]
+    place = trees.offset[handed["tree"][nodes]] + handed["node"][nodes]
     ends = np.cumsum([len(batch) for batch in batches])
-    frontier = _Frontier(some, {"node_at": _node_at(some, place), "batch_end": ends})
+    frontier = _frontier(trees, place, {"batch_end": ends})
     sent = client.submit(_same, frontier, pure=False)
     gathered = [client.submit(_gather, part, sent, pure=False) for part in parts]
     traffic.gathers += 1
@@ -306,18 +306,12 @@ def _selected(handed: Arrays, nodes: NDArray[np.intp]) -> dict[str, NDArray[Any]
     }
 
 
-def _located(trees: Forest, request: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """Add where the open nodes of a request are."""
-    arrays = dict(request)
-    place = trees.offset[arrays.pop("tree")] + arrays.pop("node")
-    return arrays | {"offset": trees.offset, "node_at": _node_at(trees, place)}
-
-
-def _node_at(trees: Forest, place: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the number of each of these nodes, by index into the arrays; -1 for others."""
+def _frontier(trees: Forest, place: NDArray[np.int64], wanted: Arrays) -> _Frontier:
+    """Tell what is wanted of the nodes at these indices into the arrays of the trees."""
+    trees, place = pruned(trees, place)
     node_at = np.full(len(trees.feature), -1, dtype=np.int32)
     node_at[place] = np.arange(len(place))
-    return node_at
+    return _Frontier(trees, {**wanted, "offset": trees.offset, "node_at": node_at})
 
 
 def _merged(client: Any, futures: list[Any]) -> Any:
