@@ -9,7 +9,8 @@ from puforest._row_weights import growth
 from puforest._schema import FeatureSchema
 from puforest._training import draw_seed, set_masses, train_params
 from puforest._training_rows import training_rows
-from puforest.dask._exact import Part, grow_exact
+from puforest.dask._exact import grow_exact
+from puforest.dask._exact_tasks import Part
 
 
 class InlineClient:

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from exact_growth import assert_same, exact_forest, parts_and_params
 
 from puforest import PUExtraTreesClassifier, PURandomForestClassifier
-from puforest.dask._exact import Part, Traffic, grow_exact
+from puforest.dask import _bins as bins
+from puforest.dask._exact import Traffic, grow_exact
 from puforest.risk import LOSSES
 
 
@@ -99,6 +100,46 @@ def test_optimal_thresholds(parameters, hand_over):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_optimal_thresholds_of_many_values(dtype, monkeypatch):
+    monkeypatch.setattr(bins, "MAX_VALUES", 100)
+    monkeypatch.setattr(bins, "SUMMARY_SIZE", 80)
+    monkeypatch.setattr(bins, "N_BINS", 20)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 4)).astype(dtype)
+    X[:, 1] = np.round(X[:, 1], 1)  # less than 100 values
+    X[rng.random(1000) < 0.2, 2] = np.nan
+    y = (X[:, 0] + X[:, 1] > 1).astype(int)
+    part = rng.integers(0, 7, 1000)
+    model = PURandomForestClassifier(0.4, n_estimators=3, bootstrap=False, random_state=0)
+    parts, _ = parts_and_params(model, X, y, part)
+    edges = bins.edges_of(bins.merge_summaries([bins.summaries(p) for p in parts]))
+    assert set(edges) == {0, 2, 3}
+    forest = exact_forest(model, X, y, part, hand_over=50)
+
+    def rank(j, values):
+        below = np.searchsorted(edges[j], values)
+        return np.where(np.isnan(values), np.nan, below)
+
+    for j, largest in edges.items():
+        assert len(largest) <= 20
+        assert largest[-1] == np.nanmax(X[:, j])
+        # The bins have about the same number of rows.
+        _, sizes = np.unique(rank(j, X[~np.isnan(X[:, j]), j]), return_counts=True)
+        assert sizes.max() < 3 * sizes.mean()
+        of_column = forest.threshold[(forest.feature == j) & np.isfinite(forest.threshold)]
+        assert np.isin(of_column, largest).all()
+    # The same trees as with ranks of bins in place of values.
+    ranks = X.copy()
+    for j in edges:
+        ranks[:, j] = rank(j, X[:, j])
+    expected = model.fit(ranks, y)._forest
+    for name in ("feature", "left", "missing_left", "n_labeled", "n_unlabeled", "w_p", "w_u"):
+        np.testing.assert_array_equal(getattr(forest, name), getattr(expected, name))
+    leaves = forest.predictor("hard", X.dtype).leaves(X, 1)
+    np.testing.assert_array_equal(leaves, expected.predictor("hard", X.dtype).leaves(ranks, 1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("as_sparse", [False, True])
 def test_matrices(dtype, as_sparse):
     rng = np.random.default_rng(0)
@@ -163,8 +204,8 @@ def load_part(k):
     return parts[k]
 
 
-@pytest.mark.parametrize("n_killed", [1, 2])
-def test_killed_workers(n_killed):
+@pytest.mark.parametrize(("n_killed", "counter", "at"), [(1, "passes", 3), (2, "gathers", 1)])
+def test_killed_workers(n_killed, counter, at):
     distributed = pytest.importorskip("distributed")
     X, y = random_table(0, 3000)
     model = PUExtraTreesClassifier(0.4, n_estimators=4, random_state=0)
@@ -177,30 +218,30 @@ def test_killed_workers(n_killed):
     ):
         pids = list(client.run(os.getpid).values())
         parts = [client.submit(load_part, k, pure=False) for k in range(6)]
-        passed = threading.Event()
-        advance = CountingTraffic(passed)
+        reached = threading.Event()
+        traffic = WatchedTraffic(counter, at, reached)
 
         def kill():
-            passed.wait()
+            reached.wait()
             for pid in pids[:n_killed]:
                 os.kill(pid, signal.SIGKILL)
 
         killer = threading.Thread(target=kill)
         killer.start()
-        forest = grow_exact(client, parts, params, hand_over=200, traffic=advance)
+        forest = grow_exact(client, parts, params, hand_over=200, traffic=traffic)
         killer.join()
     assert_same(forest, model.fit(X, y)._forest)
-    assert isinstance(load_part(0), Part)
 
 
-class CountingTraffic(Traffic):
-    """Sets an event in the third pass."""
+class WatchedTraffic(Traffic):
+    """Sets an event when a counter reaches a number."""
 
-    def __init__(self, event):
-        self.event = event
+    def __init__(self, counter, at, event):
+        self.watched = counter, at, event
         super().__init__()
 
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
-        if name == "passes" and value == 3:
-            self.event.set()
+        counter, at, event = self.watched
+        if (name, value) == (counter, at):
+            event.set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from puforest._model import LEAF, NODE_FIELDS, Forest
 
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = dict[str, NDArray[Any]]
 
 
 def graft(trees: Forest, nodes: NDArray[np.int64], subtrees: Sequence[Arrays]) -> Forest:
@@ -25,7 +25,7 @@ def graft(trees: Forest, nodes: NDArray[np.int64], subtrees: Sequence[Arrays]) -
         Trees whose nodes come after their parents.
     nodes : ndarray of shape (n_subtrees,)
         Leaves to replace, as indices into the arrays of `trees`.
-    subtrees : sequence of mappings
+    subtrees : sequence of dict
         Arrays of forests in depth-first order; all their trees together are the subtrees, in the
         order of `nodes`.
 
