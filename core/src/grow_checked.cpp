@@ -2,7 +2,6 @@
 
 namespace puforest {
 
-template PackedTree<CheckedSums> grow_tree<CheckedSums>(const Growth&, std::uint32_t,
-                                                        const StopFlag&);
+template PackedTree<CheckedSums> grow_tree<CheckedSums>(const Growth&, Start, const StopFlag&);
 
 }  // namespace puforest

@@ -2,6 +2,6 @@
 
 namespace puforest {
 
-template PackedTree<Counts> grow_tree<Counts>(const Growth&, std::uint32_t, const StopFlag&);
+template PackedTree<Counts> grow_tree<Counts>(const Growth&, Start, const StopFlag&);
 
 }  // namespace puforest

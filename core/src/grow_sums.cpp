@@ -2,6 +2,6 @@
 
 namespace puforest {
 
-template PackedTree<Sums> grow_tree<Sums>(const Growth&, std::uint32_t, const StopFlag&);
+template PackedTree<Sums> grow_tree<Sums>(const Growth&, Start, const StopFlag&);
 
 }  // namespace puforest

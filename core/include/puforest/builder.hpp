@@ -6,16 +6,17 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
+#include <optional>
 #include <queue>
 #include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "puforest/choose.hpp"
+#include "puforest/columns.hpp"
 #include "puforest/compiler.hpp"
 #include "puforest/masses.hpp"
 #include "puforest/monotone.hpp"
@@ -39,24 +40,35 @@ struct Growth {
     const TrainParams& params;
 };
 
+// The node that a tree, or a subtree of one, starts from.
+struct Start {
+    std::uint64_t key;
+    std::vector<FeatureId> features;  // those not known to be constant
+    Sample sample;
+    std::uint32_t depth = 0;
+    Bounds bounds = {};
+    std::optional<MassFactors> factors = {};  // of the whole tree, if this is a subtree
+};
+
 template <class Risk, class Stats>
 class Builder {
 public:
-    Builder(const Growth& growth, std::uint32_t tree, const StopFlag& stop)
+    Builder(const Growth& growth, Start start, const StopFlag& stop)
         : pool_(growth.pool),
           sets_(pool_.take()),
           params_(growth.params),
           stop_(stop),
-          key_(tree_key(params_.seed, tree)),
-          sample_(draw_sample(params_, tree, growth.rows)),
-          root_rows_{std::span(sample_.rows).first(sample_.n_labeled),
-                     std::span(sample_.rows).subspan(sample_.n_labeled)},
+          columns_(growth.columns),
+          start_(std::move(start)),
+          root_rows_{std::span(start_.sample.rows).first(start_.sample.n_labeled),
+                     std::span(start_.sample.rows).subspan(start_.sample.n_labeled)},
           root_total_(weigh(root_rows_, 0)),
-          context_{growth.columns, params_, growth.monotone, root_total_.factors(params_.masses)},
-          splitter_(context_),
-          features_(growth.columns.column.size()),
-          is_constant_(features_.size()) {
-        std::iota(features_.begin(), features_.end(), FeatureId{0});
+          context_{params_, growth.monotone,
+                   start_.factors ? *start_.factors : root_total_.factors(params_.masses)},
+          splitter_(context_, columns_),
+          features_(start_.features),
+          is_constant_(columns_.column.size()) {
+        if (context_.monotone.any()) bounds_.push_back(start_.bounds);
     }
     ~Builder() { pool_.give_back(std::move(sets_)); }
     Builder(const Builder&) = delete;
@@ -65,8 +77,8 @@ public:
     // Return the tree, or an unfinished part of it if stopped. Call it once.
     PackedTree<Stats> grow() {
         tree_.factors = context_.factors;
-        const NodeId root = append(root_total_);
-        open({root_rows_, root_total_, {0, features_.size()}, derive(key_, kLeft), 0, root, 0});
+        const NodeId root = tree_.add(root_total_);
+        open({root_rows_, root_total_, {0, features_.size()}, start_.key, start_.depth, root, 0});
         if (params_.max_leaf_nodes > 0) {
             grow_best_first();
         } else {
@@ -139,15 +151,11 @@ private:
     // The split is valid until the next search. Also narrows node.features to those that may still
     // vary below it.
     const Split* find_split(Node& node) {
-        const std::size_t n = node.rows.size();
         const NodeMasses masses = node.total.masses(context_.factors);
-        if (n < params_.min_samples_split || n < 2 * std::size_t{params_.min_samples_leaf} ||
-            node.depth >= params_.max_depth || Risk::pure(masses.w_p, masses.w_u)) {
-            return nullptr;
-        }
+        if (!may_split<Risk>(params_, node.rows.size(), node.depth, masses)) return nullptr;
         if (params_.max_leaf_nodes == 0) copy_rows(node);
         const auto features = std::span(features_).subspan(node.features.first, node.features.size);
-        const Split* const split = splitter_.find(*sets_[node.set], node.rows, node.total,
+        const Split* const split = splitter_.find({*sets_[node.set], node.rows}, node.total,
                                                   bounds_of(node.id), features, node.key, stop_);
         if (split && !splitter_.constants().empty())
             node.features = without_constants(node.features);
@@ -177,22 +185,20 @@ private:
 
     // Return false if the node stays a leaf.
     bool expand(const Node& node, const Split& split) {
-        const Column& column = context_.columns.column[split.feature];
+        const Column& column = columns_.column[split.feature];
         const auto [left, right] = partition_.apply(*sets_[node.set], node.rows, column, split);
         const Stats left_total = weigh(left, node.set);
         const Stats right_total = weigh(right, node.set);
         const NodeMasses left_masses = left_total.masses(context_.factors);
         const NodeMasses right_masses = right_total.masses(context_.factors);
         if (context_.monotone.any() &&
-            !bound_children(node.id, split, ratio(left_masses), ratio(right_masses))) {
+            !add_bounds(node.id, split, ratio(left_masses), ratio(right_masses))) {
             return false;
         }
-        const NodeId left_id = append(left_total);
-        const NodeId right_id = append(right_total);
-        const bool missing_left = split.missing == MissingSide::Larger
-                                      ? left_masses.w_u >= right_masses.w_u
-                                      : split.missing == MissingSide::Left;
-        append(node.id, split, column, missing_left);
+        const NodeId left_id = tree_.add(left_total);
+        const NodeId right_id = tree_.add(right_total);
+        tree_.add_split(node.id, split, column,
+                        missing_goes_left(split.missing, left_masses, right_masses));
         // The right child waits on the stack while the left one grows.
         open({right, right_total, node.features, derive(node.key, kRight), node.depth + 1, right_id,
               node.set});
@@ -207,37 +213,13 @@ private:
 
     // Append the bounds of the subtrees of both children, given their ratios W_p / W_u. Returns
     // false if they are out of order after all: the search may round sums of weights differently.
-    PUFOREST_RARE bool bound_children(NodeId node, const Split& split, double at_left,
-                                      double at_right) {
-        if (bounds_.empty()) bounds_.emplace_back();
-        const Bounds bounds = bounds_of(node);
-        const int direction =
-            std::isfinite(split.threshold) ? context_.monotone.direction(split.feature) : 0;
-        if (!allows(bounds, direction, at_left, at_right)) return false;
-        Bounds left = bounds;
-        Bounds right = bounds;
-        if (direction > 0) left.high = right.low = midpoint(at_left, at_right);
-        if (direction < 0) left.low = right.high = midpoint(at_right, at_left);
-        bounds_.insert(bounds_.end(), {left, right});
+    PUFOREST_RARE bool add_bounds(NodeId node, const Split& split, double at_left,
+                                  double at_right) {
+        const auto children = bound_children(
+            bounds_of(node), direction_of(split, context_.monotone), at_left, at_right);
+        if (!children) return false;
+        bounds_.insert(bounds_.end(), {children->left, children->right});
         return true;
-    }
-
-    void append(NodeId node, const Split& split, const Column& column, bool missing_left) {
-        const bool categorical = !split.categories.empty();
-        const double threshold =
-            categorical ? append_categories(split, column, missing_left) : split.threshold;
-        tree_.splits.push_back({node, split.feature, missing_left, categorical, threshold});
-    }
-
-    // Return their number.
-    PUFOREST_RARE double append_categories(const Split& split, const Column& column,
-                                           bool missing_left) {
-        const auto all = std::span(split.categories);
-        const auto listed = missing_left ? all.subspan(split.n_left) : all.first(split.n_left);
-        for (const Code code : listed) {
-            tree_.categories.push_back(static_cast<CategoryId>(column.value(code)));
-        }
-        return static_cast<double>(listed.size());
     }
 
     Stats weigh(const NodeRows& rows, std::uint32_t set) const {
@@ -253,17 +235,12 @@ private:
         }
     }
 
-    NodeId append(const Stats& total) {
-        tree_.total.push_back(total);
-        return static_cast<NodeId>(tree_.total.size() - 1);
-    }
-
     WorksetPool& pool_;
     Worksets sets_;
     const TrainParams& params_;
     const StopFlag& stop_;
-    const std::uint64_t key_;
-    Sample sample_;
+    const Columns& columns_;
+    Start start_;
     const NodeRows root_rows_;
     const Stats root_total_;
     const SplitContext context_;

@@ -40,6 +40,24 @@ struct Split {
     }
 };
 
+// 1 or -1 if the posterior must not decrease or increase from left to right.
+inline int direction_of(const Split& split, const Monotone& monotone) {
+    return std::isfinite(split.threshold) ? monotone.direction(split.feature) : 0;
+}
+
+// Whether a node with this many rows is searched for a split.
+template <class Risk>
+bool may_split(const TrainParams& params, std::size_t n, std::uint32_t depth,
+               const NodeMasses& masses) {
+    return n >= params.min_samples_split && n >= 2 * std::size_t{params.min_samples_leaf} &&
+           depth < params.max_depth && !Risk::pure(masses.w_p, masses.w_u);
+}
+
+// Whether missing values go to the left child, given the masses of both.
+inline bool missing_goes_left(MissingSide side, const NodeMasses& left, const NodeMasses& right) {
+    return side == MissingSide::Larger ? left.w_u >= right.w_u : side == MissingSide::Left;
+}
+
 // Whether missing values at a node tell anything about the class: the number of labeled rows among
 // them differs from its expectation by more than 3 standard errors (of the hypergeometric
 // distribution) and by more than 3 rows. To try both sides of every split otherwise fits noise: on

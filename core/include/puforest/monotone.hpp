@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "puforest/masses.hpp"
@@ -58,6 +59,21 @@ private:
 // Between the ratios of two children, of which `low` is the lower.
 inline double midpoint(double low, double high) {
     return high < std::numeric_limits<double>::infinity() ? low + (high - low) / 2 : low;
+}
+
+struct ChildBounds {
+    Bounds left;
+    Bounds right;
+};
+
+// The bounds of the subtrees of two children of these ratios, or nothing if they are not allowed.
+inline std::optional<ChildBounds> bound_children(const Bounds& bounds, int direction,
+                                                 double at_left, double at_right) {
+    if (!allows(bounds, direction, at_left, at_right)) return std::nullopt;
+    ChildBounds children{bounds, bounds};
+    if (direction > 0) children.left.high = children.right.low = midpoint(at_left, at_right);
+    if (direction < 0) children.left.low = children.right.high = midpoint(at_right, at_left);
+    return children;
 }
 
 }  // namespace puforest

@@ -9,7 +9,7 @@
 // R* is 0 if W_n = 0 or W_p = 0 < W_n: only one class has mass. The non-negative estimator (nnPU)
 // replaces W_n by max(0, W_n), so that it only needs `mixed`.
 //
-// A new loss is a struct here, a line in `grow_tree` (grow.hpp) and a row in risk.py.
+// A new loss is a struct here, a line in `with_risk` (with_risk.hpp) and a row in risk.py.
 #pragma once
 
 #include <algorithm>

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "puforest/columns.hpp"
 #include "puforest/compiler.hpp"
 #include "puforest/kernels.hpp"
 #include "puforest/masses.hpp"
@@ -68,15 +69,25 @@ struct NodeCodesWithGaps {
 template <class Stats>
 class NodeScan {
 public:
-    explicit NodeScan(const Kernels& loops) : loops_(loops) {}
+    using Table = Columns;
+    using Column = puforest::Column;
+    struct Node {
+        const Workset& set;
+        const NodeRows& rows;
+    };
+
+    explicit NodeScan(const Columns& columns) : columns_(columns), loops_(*columns.loops) {}
+
+    const Column& column(FeatureId feature) const { return columns_.column[feature]; }
+    bool varies(FeatureId feature) const { return columns_.varies[feature]; }
 
     // Start with the rows of a node. `few_thresholds`: each feature is scanned for a few thresholds
     // instead of all cuts.
-    PUFOREST_INLINE void start(const Workset& set, const NodeRows& rows, bool few_thresholds) {
-        set_ = &set;
-        rows_ = rows;
+    PUFOREST_INLINE void start(const Node& node, bool few_thresholds) {
+        set_ = &node.set;
+        rows_ = node.rows;
         // Rows without duplicates can be counted directly in the column.
-        maskable_ = std::is_same_v<Stats, Counts> && few_thresholds && set.distinct();
+        maskable_ = std::is_same_v<Stats, Counts> && few_thresholds && set_->distinct();
         has_mask_ = false;
     }
 
@@ -379,6 +390,7 @@ private:
     // Minimum number of rows for which clearing 256 bins pays off.
     static constexpr std::size_t kManyRows = 256;
 
+    const Columns& columns_;
     const Kernels& loops_;
     const Workset* set_ = nullptr;
     NodeRows rows_;

@@ -34,29 +34,27 @@ namespace puforest {
 
 // Shared by all searches of a tree.
 struct SplitContext {
-    const Columns& columns;
     const TrainParams& params;
     const Monotone& monotone;
     MassFactors factors;
 };
 
-template <class Risk, class Stats>
+// `Scan` reads the rows: NodeScan, or MergedScan if they are elsewhere.
+template <class Risk, class Stats, class Scan = NodeScan<Stats>>
 class Splitter {
 public:
-    explicit Splitter(const SplitContext& context)
-        : columns_(context.columns),
-          params_(context.params),
-          scan_(*context.columns.loops),
+    Splitter(const SplitContext& context, const typename Scan::Table& table)
+        : params_(context.params),
+          scan_(table),
           choice_(context.params, context.factors, context.monotone) {}
 
     // Return the best split of a node, or null if none is allowed. `features` are those not known
     // to be constant at the node; their order is restored. Those found constant are in
     // `constants()`.
-    const Split* find(const Workset& set, const NodeRows& rows, const Stats& total,
-                      const Bounds& bounds, std::span<FeatureId> features, std::uint64_t key,
-                      const StopFlag& stop) {
+    const Split* find(const typename Scan::Node& node, const Stats& total, const Bounds& bounds,
+                      std::span<FeatureId> features, std::uint64_t key, const StopFlag& stop) {
         const bool random = params_.thresholds == Thresholds::Random;
-        scan_.start(set, rows, random);
+        scan_.start(node, random);
         total_ = total;
         choice_.start(total, bounds);
         draw_.start(features, key);
@@ -67,8 +65,8 @@ public:
             if (!feature) break;
             // The feature that comes next if this one is not constant.
             const auto next = draw_.peek(random ? params_.n_thresholds : 0);
-            if (next && columns_.varies[*next]) scan_.prefetch(*next);
-            if (columns_.varies[*feature] && propose(*feature, stop)) {
+            if (next && scan_.varies(*next)) scan_.prefetch(*next);
+            if (scan_.varies(*feature) && propose(*feature, stop)) {
                 ++proposed;
             } else {
                 constants_.push_back(*feature);
@@ -79,8 +77,10 @@ public:
     }
 
     std::span<const FeatureId> constants() const { return constants_; }
+    const Scan& scan() const { return scan_; }
 
 private:
+    using Column = typename Scan::Column;
     using Bins = std::span<const Bin<Stats>>;
 
     // Categories that stay together.
@@ -94,7 +94,7 @@ private:
 
     // Try the candidates of a feature; false if it is constant at the node.
     PUFOREST_INLINE bool propose(FeatureId feature, const StopFlag& stop) {
-        const Column& column = columns_.column[feature];
+        const auto& column = scan_.column(feature);
         if (column.categorical()) return propose_sets(feature, column);
         return params_.thresholds == Thresholds::Random ? propose_random(feature, column, stop)
                                                         : propose_all(feature, column);
@@ -314,10 +314,9 @@ private:
         }
     }
 
-    const Columns& columns_;
     const TrainParams& params_;
     FeatureDraw draw_;
-    NodeScan<Stats> scan_;
+    Scan scan_;
     Choice<Risk, Stats> choice_;
     std::vector<FeatureId> constants_;
     Stats total_;

@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <vector>
 
+#include "puforest/choose.hpp"
+#include "puforest/compiler.hpp"
 #include "puforest/masses.hpp"
 #include "puforest/node_fields.hpp"
 #include "puforest/types.hpp"
@@ -35,6 +38,22 @@ struct PackedTree {
     std::vector<Split> splits;           // split j created the nodes 2j + 1 and 2j + 2
     std::vector<CategoryId> categories;  // lists of the splits, one after another
     MassFactors factors{};
+
+    // Append a node.
+    NodeId add(const Stats& rows) {
+        total.push_back(rows);
+        return static_cast<NodeId>(total.size() - 1);
+    }
+
+    // Append the split of a node, whose children are the two nodes added last.
+    template <class Column>
+    void add_split(NodeId node, const puforest::Split& split, const Column& column,
+                   bool missing_left) {
+        const bool categorical = !split.categories.empty();
+        const double threshold =
+            categorical ? add_categories(split, column, missing_left) : split.threshold;
+        splits.push_back({node, split.feature, missing_left, categorical, threshold});
+    }
 
     Tree unpack() const {
         Tree tree;
@@ -66,6 +85,18 @@ struct PackedTree {
     }
 
 private:
+    // Return their number.
+    template <class Column>
+    PUFOREST_RARE double add_categories(const puforest::Split& split, const Column& column,
+                                        bool missing_left) {
+        const auto all = std::span(split.categories);
+        const auto listed = missing_left ? all.subspan(split.n_left) : all.first(split.n_left);
+        for (const Code code : listed) {
+            categories.push_back(static_cast<CategoryId>(column.value(code)));
+        }
+        return static_cast<double>(listed.size());
+    }
+
     // The lists of categories in the order of the nodes.
     std::vector<CategoryId> by_node(const std::vector<std::int32_t>& n_categories) const {
         std::vector<std::size_t> begin(n_categories.size());

@@ -1,0 +1,1 @@
+"""Forests on a Dask cluster."""
