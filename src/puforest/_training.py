@@ -50,7 +50,7 @@ def train_params(
     Masses, seed and monotone features are left to the caller.
     """
     given = DEFAULTS | dict(parameters)
-    n = len(rows.order)
+    n = rows.n_labeled + rows.n_unlabeled_in_all
     params = _core.TrainParams()
     params.risk = _core.Risk[given["risk"]]
     params.loss = _core.Loss[check.one_of("loss", given["loss"], LOSSES).replace("-", "_")]
@@ -71,18 +71,19 @@ def train_params(
 
 def _sampling(given: dict[str, Any], rows: TrainingRows) -> _core.Sampling:
     replace = check.boolean("bootstrap", given["bootstrap"])
+    n_unlabeled = rows.n_unlabeled_in_all
     labeled, unlabeled = (
         check.number_of(f"max_{group}", given[f"max_{group}"], n, f"{group} rows")
-        for group, n in (("labeled", rows.n_labeled), ("unlabeled", rows.n_unlabeled))
+        for group, n in (("labeled", rows.n_labeled), ("unlabeled", n_unlabeled))
     )
     # Rows found positive are sampled like labeled rows, and the limits of the other unlabeled rows
     # are in proportion to their number.
     confirmed = -(-rows.n_confirmed * labeled // rows.n_labeled)
-    others = rows.n_unlabeled - rows.n_confirmed
-    drawn = -(-others * unlabeled // rows.n_unlabeled)
+    others = n_unlabeled - rows.n_confirmed
+    drawn = -(-others * unlabeled // n_unlabeled)
     all_rows = given["max_labeled"] is None and given["max_unlabeled"] is None
     together = replace and all_rows and given["scenario"] == "single-training-set"
-    held_out = replace or labeled < rows.n_labeled or unlabeled < rows.n_unlabeled
+    held_out = replace or labeled < rows.n_labeled or unlabeled < n_unlabeled
     if check.boolean("oob_score", given["oob_score"]) and not held_out:
         raise ValueError(
             "oob_score=True needs trees that do not see every row: set bootstrap=True, "
