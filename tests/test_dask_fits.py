@@ -1,5 +1,7 @@
 """Fits on a Dask cluster are the fits on one machine, bit for bit."""
 
+from itertools import pairwise
+
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -9,11 +11,19 @@ from distributed import Client, LocalCluster
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from puforest import PUExtraTreesClassifier, PUForestClassifier, PURandomForestClassifier, Recipe
+from puforest import (
+    PUExtraTreesClassifier,
+    PUForestClassifier,
+    PURandomForestClassifier,
+    Recipe,
+    _candidates,
+    _needed_rows,
+)
 from puforest.dask import (
     DaskPUExtraTreesClassifier,
     DaskPUForestClassifier,
     DaskPURandomForestClassifier,
+    _sampled,
 )
 from puforest.prior import PriorEstimatedWarning
 
@@ -26,7 +36,7 @@ SETTINGS = {"prior": 0.3, "candidates": RECIPES, "n_estimators": 20, "random_sta
 def client():
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None
+            n_workers=2, threads_per_worker=2, processes=False, dashboard_address=":0"
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -95,11 +105,10 @@ def test_arrays(client, numbers, n_partitions):
 
 
 def test_rows_that_are_a_small_part(client, numbers, monkeypatch):
-    from puforest import _candidates, _needed_rows
-
     for module in (_candidates, _needed_rows):
         monkeypatch.setattr(module, "MAX_EVALUATED", 400)
     monkeypatch.setattr(_candidates, "MAX_COMPARED", 200)
+    monkeypatch.setattr(_sampled, "GROUP_ROWS", 100)
     X, y = numbers
     settings = {**SETTINGS, "candidates": [Recipe(unlabeled_per_labeled=0.5)]}
     local = PUForestClassifier(**settings).fit(X, y)
@@ -199,7 +208,7 @@ def test_uneven_empty_and_single_class_partitions(client, table):
     X, y = X.iloc[order].reset_index(drop=True), y[order]
     frame = X.assign(label=y)
     ends = [0, 0, 1, 2500, 2500, 2940, N, N]
-    parts = [frame.iloc[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+    parts = [frame.iloc[a:b] for a, b in pairwise(ends)]
     ddf = dd.from_map(lambda k: parts[k], range(len(parts)), meta=frame.iloc[:0])
     local = PUForestClassifier(**SETTINGS).fit(X, y)
     forest = DaskPUForestClassifier(**SETTINGS).fit(ddf, "label")
@@ -221,6 +230,21 @@ def test_labels(client, numbers, labels):
     forest = DaskPUForestClassifier(**SETTINGS).fit(ddf, "label")
     assert_array_equal(forest._forest.threshold, local._forest.threshold)
     assert_array_equal(forest.classes_, local.classes_)
+
+
+def test_groups_of_samples():
+    few = _needed_rows.needed_by_trees(100, 1000, n_unlabeled=10**8, seed=0)
+    assert list(map(len, _sampled.sample_groups(few, 10**8, 50))) == [50, 50]
+    many = _needed_rows.needed_by_trees(240, 50_000, n_unlabeled=10**9, seed=0)
+    groups = _sampled.sample_groups(many, 10**9, 50)
+    assert len(groups) == 24
+    assert [s for group in groups for s in group] == list(range(240))
+    assert len(_sampled.sample_groups(many, 10**9, 10_000)) == 2
+    # All samples are nearly the same rows.
+    half = _needed_rows.needed_by_trees(240, 50_000_000, n_unlabeled=10**8, seed=0)
+    assert len(_sampled.sample_groups(half, 10**8, 50)) == 2
+    all_rows = _needed_rows.needed_by_trees(240, 1000, n_unlabeled=1000, seed=0)
+    assert len(_sampled.sample_groups(all_rows, 1000, 50)) == 1
 
 
 def test_parameters(client):

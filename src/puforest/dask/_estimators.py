@@ -296,7 +296,7 @@ class DaskPUForestClassifier(DaskMixin, PUForestClassifier):
     >>> from puforest.datasets import load_mushrooms, make_pu
     >>> X, y = load_mushrooms(return_X_y=True)
     >>> X_pu, labeled = make_pu(X, y, n_labeled=500, random_state=0)
-    >>> with Client(processes=False, dashboard_address=None) as client:
+    >>> with Client(processes=False, dashboard_address=":0") as client:
     ...     forest = DaskPUForestClassifier(prior=y.mean(), candidates="fast", random_state=0)
     ...     forest = forest.fit(da.from_array(X_pu, 2000), da.from_array(labeled, 2000))
     >>> bool(forest.to_local().score(X, y) > 0.98)

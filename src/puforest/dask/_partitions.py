@@ -9,6 +9,7 @@ from typing import Any
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
+from dask import optimize
 
 # File names that the error of a partition mentions.
 MOST_FILES = 3
@@ -134,13 +135,17 @@ def n_partitions(collection: Any) -> int:
 
 def delayed_partitions(collection: Any) -> list[Any]:
     """Return the partitions as delayed objects."""
-    parts = collection.to_delayed()
-    return list(parts.ravel()) if isinstance(parts, np.ndarray) else list(parts)
+    if isinstance(collection, da.Array):
+        return list(collection.to_delayed().ravel())
+    # Only needed columns are read. All other optimizations are left out: one of them joins small
+    # partitions, depending on the columns, so that those of X and y would no longer match.
+    return list(collection.simplify().to_delayed(optimize_graph=False))
 
 
 def source_of(partition: Any) -> str:
     """Describe the files that a delayed partition is read from, for error messages."""
-    files = list(dict.fromkeys(_files(dict(partition.__dask_graph__()), 0)))
+    (alone,) = optimize(partition)  # without the tasks of other partitions
+    files = list(dict.fromkeys(_files(dict(alone.__dask_graph__()), 0)))
     if not files:
         return ""
     more = f" and {len(files) - MOST_FILES} more files" if len(files) > MOST_FILES else ""

@@ -8,6 +8,7 @@ gathered by groups of samples, so that a worker needs the rows of one group at a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -34,8 +35,9 @@ from puforest.recipes import Recipe
 
 Array = NDArray[np.float64]
 
-# Largest number of groups of samples, and of tables that the partitions are cut into. More groups
-# mean smaller tasks and less memory, but also more messages.
+# Groups of samples have about this many unlabeled rows. More groups mean less memory, but also more
+# tables that the partitions are cut into, and more messages.
+GROUP_ROWS = 100_000
 MAX_GROUPS = 24
 MAX_TABLES = 20_000
 
@@ -171,17 +173,20 @@ def _sizes(
     return {"n_labeled": n_labeled, "totals": totals, "exponent": exponent}
 
 
-def sample_groups(needed: NeededRows, n_partitions: int) -> list[range]:
+def sample_groups(needed: NeededRows, n_unlabeled: int, n_partitions: int) -> list[range]:
     """Divide the samples of trees into groups whose rows are gathered together."""
     samples = needed.samples
 
+    def drawn(n_samples: float) -> float:
+        """Fraction of the rows that are in some of the samples."""
+        return float(1 - (1 - needed.fraction) ** n_samples)
+
     def copies(n_groups: int) -> float:
         """Rows moved with this number of groups, per needed row."""
-        left_out = 1 - needed.fraction
-        moved = n_groups * (1 - left_out ** (len(samples) / n_groups))
-        return moved / (1 - left_out ** len(samples))
+        return n_groups * drawn(len(samples) / n_groups) / drawn(len(samples))
 
-    most = min(MAX_GROUPS, len(samples), max(2, MAX_TABLES // n_partitions))
+    enough = math.ceil(n_unlabeled * drawn(len(samples)) / GROUP_ROWS)
+    most = min(enough, MAX_GROUPS, len(samples), max(2, MAX_TABLES // n_partitions))
     n_groups = max(n for n in range(1, most + 1) if n == 1 or copies(n) <= MAX_COPIES)
     ends = np.linspace(0, len(samples), n_groups + 1).round().astype(int).tolist()
     return [samples[first:last] for first, last in pairwise(ends)]
@@ -221,7 +226,7 @@ def gather(
     estimator: str,
 ) -> Gathered:
     """Gather the needed rows in a pass over the partitions."""
-    groups = sample_groups(needed, partitions.n)
+    groups = sample_groups(needed, found.totals.n_unlabeled, partitions.n)
     reader = _tasks.PartitionReader(
         found.schema,
         partitions.feature_columns,
