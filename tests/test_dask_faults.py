@@ -70,6 +70,11 @@ def assert_same(forest, expected):
     assert forest.threshold_ == expected.threshold_
 
 
+def worker_pids(cluster):
+    """Return the processes of the workers, restarted ones included."""
+    return [nanny.pid for nanny in cluster.workers.values() if nanny.pid is not None]
+
+
 class Killer(threading.Thread):
     """Kills workers after some seconds."""
 
@@ -94,9 +99,9 @@ def seconds(cluster, data):
 
 
 @pytest.mark.parametrize("kill", range(N_KILLS))
-def test_a_killed_worker_costs_a_retry(client, data, expected, seconds, kill):
+def test_a_killed_worker_costs_a_retry(cluster, client, data, expected, seconds, kill):
     rng = np.random.default_rng([kill, time.time_ns()])
-    pid = rng.choice(list(client.run(os.getpid).values()))
+    pid = rng.choice(worker_pids(cluster))
     delay = rng.uniform(0, seconds)
     print(f"killing {pid} after {delay:.2f} of {seconds:.2f} s")
     killer = Killer([int(pid)], delay)
@@ -105,8 +110,8 @@ def test_a_killed_worker_costs_a_retry(client, data, expected, seconds, kill):
     killer.join()
 
 
-def test_two_of_three_workers_killed(client, data, expected, seconds):
-    pids = list(client.run(os.getpid).values())[:2]
+def test_two_of_three_workers_killed(cluster, client, data, expected, seconds):
+    pids = worker_pids(cluster)[:2]
     killer = Killer(pids, seconds / 2)
     killer.start()
     assert_same(fit(data, client), expected)

@@ -27,7 +27,7 @@ NO_WORKERS_AFTER = 300.0
 
 
 class LostDataError(RuntimeError):
-    """Data that the client sent to the cluster was lost with a worker, and must be sent again."""
+    """Results were lost with a worker, and Dask does not compute them again."""
 
 
 class SchedulerLostError(ConnectionError):
@@ -140,7 +140,7 @@ class Tasks:
         try:
             found: list[Any] = self.client.gather(list(futures))
         except (FutureCancelledError, TimeoutError, OSError) as error:
-            raise self._lost(error) from error
+            raise self._lost() from error
         return found
 
     def _next(self, done: SimpleQueue[int]) -> int:
@@ -151,13 +151,14 @@ class Tasks:
                 self._ask_for_sign_of_life()
 
     def _refuse_failure(self, future: Future, number: int) -> None:
-        if future.status == "finished":
+        # A result that was lost with a worker right after it was finished is computed again.
+        if future.status in ("finished", "lost", "pending"):
             return
         if future.status != "error":
-            raise self._lost(None)
+            raise self._lost()
         error = future.exception(timeout=LOST_AFTER)
         if isinstance(error, FutureCancelledError):
-            raise self._lost(error)
+            raise self._lost()
         if isinstance(error, KilledWorker):
             raise RuntimeError(
                 "a task of the fit was given up because several workers died while they were "
@@ -166,11 +167,13 @@ class Tasks:
             ) from error
         raise TaskError(number, error)
 
-    def _lost(self, error: BaseException | None) -> Exception:
+    def _lost(self) -> Exception:
         """Make the error for futures that were canceled: by the scheduler, or with a worker."""
         self._refuse_lost_scheduler()
         self._ask_for_sign_of_life()
-        return LostDataError("data was lost with a worker")
+        return LostDataError(
+            f"results on the Dask cluster at {self.address} were lost with workers again and again"
+        )
 
     def _refuse_lost_scheduler(self) -> None:
         if self.client.status != "running":

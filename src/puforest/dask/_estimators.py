@@ -34,7 +34,7 @@ from puforest._progress import Progress
 from puforest._training import draw_seed
 from puforest._training_rows import warn_if_swapped
 from puforest.dask import _sampled
-from puforest.dask._cluster import Tasks, found_client
+from puforest.dask._cluster import LostDataError, Tasks, found_client
 from puforest.dask._partitions import is_collection, training_partitions
 from puforest.dask._tasks import GrowthSettings
 from puforest.forest import PUExtraTreesClassifier, PURandomForestClassifier
@@ -45,6 +45,9 @@ from puforest.risk import RISKS
 from puforest.scenario import SCENARIOS
 
 EstimatorT = TypeVar("EstimatorT", bound=type)
+
+# Attempts to fit, if results are lost with workers in a way that Dask does not mend.
+MAX_ATTEMPTS = 5
 
 
 def with_client(estimator: EstimatorT) -> EstimatorT:
@@ -83,7 +86,7 @@ class DaskMixin(PUClassifier):
         return type(self)(**clone(parameters, safe=False), client=client)
 
     @atomic_fit
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: Any,
         y: Any,
@@ -120,16 +123,33 @@ class DaskMixin(PUClassifier):
         if "y" not in partitions.others:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but y is None.")
         self._check_before_fit("propensity" in partitions.others)
-        with Tasks(found_client(self.client)) as tasks:
-            found = _sampled.overview(
-                tasks,
-                partitions,
-                estimator=type(self).__name__,
-                categorical_features=self.categorical_features,
-                risk=self.risk,
-            )
-            self._fit_partitions(tasks, partitions, found, progress)
+        client, seed = found_client(self.client), draw_seed(self.random_state)
+        for attempt in range(MAX_ATTEMPTS):
+            try:
+                with Tasks(client) as tasks:
+                    self._fit_tasks(tasks, partitions, seed, progress)
+                break
+            except LostDataError:
+                if attempt + 1 == MAX_ATTEMPTS:
+                    raise
         return self
+
+    def _fit_tasks(
+        self,
+        tasks: Tasks,
+        partitions: Any,
+        seed: int,
+        progress: Callable[[float], object] | None,
+    ) -> None:
+        """Fit once; the same seed yields the same forest."""
+        found = _sampled.overview(
+            tasks,
+            partitions,
+            estimator=type(self).__name__,
+            categorical_features=self.categorical_features,
+            risk=self.risk,
+        )
+        self._fit_partitions(tasks, partitions, found, seed, progress)
 
     def _check_before_fit(self, has_propensity: bool) -> None:
         """Check the parameters before anything is read."""
@@ -140,6 +160,7 @@ class DaskMixin(PUClassifier):
         tasks: Tasks,
         partitions: Any,
         found: _sampled.Overview,
+        seed: int,
         progress: Callable[[float], object] | None,
     ) -> None:
         """Grow the forest, and set it and the record of the fit."""
@@ -262,7 +283,7 @@ def predicted_block(X: NDArray[Any], model: Any, method: str) -> NDArray[Any]:
 
 
 @with_client
-class DaskPUForestClassifier(DaskMixin, PUForestClassifier):
+class DaskPUForestClassifier(DaskMixin, PUForestClassifier):  # type: ignore[misc]
     """`puforest.PUForestClassifier` on a Dask cluster.
 
     The forest is the same, bit for bit, as that of a fit on one machine with the same
@@ -320,9 +341,9 @@ class DaskPUForestClassifier(DaskMixin, PUForestClassifier):
         tasks: Tasks,
         partitions: Any,
         found: _sampled.Overview,
+        seed: int,
         progress: Callable[[float], object] | None,
     ) -> None:
-        seed = draw_seed(self.random_state)
         n_labeled, n_unlabeled = found.n_labeled, found.totals.n_unlabeled
         require_rows(n_labeled, n_unlabeled)
         recipes = checked_candidates(self.candidates)
@@ -423,9 +444,9 @@ class DaskTreesMixin(DaskMixin):
         tasks: Tasks,
         partitions: Any,
         found: _sampled.Overview,
+        seed: int,
         progress: Callable[[float], object] | None,
     ) -> None:
-        seed = draw_seed(self.random_state)
         n_unlabeled = found.totals.n_unlabeled
         draws = check.number_of("max_unlabeled", self.max_unlabeled, n_unlabeled, "unlabeled rows")
         n_trees = check.integer("n_estimators", self.n_estimators, 1)

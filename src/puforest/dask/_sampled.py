@@ -169,7 +169,7 @@ def _sizes(
         values = {w for k in members for w in limits[k]}
         differ = differ or len(values) > 1
     n_labeled = int(n[is_labeled].sum())
-    totals = Totals(*sums, int(n[~is_labeled].sum()), differ)
+    totals = Totals(sums[0], sums[1], int(n[~is_labeled].sum()), differ)
     return {"n_labeled": n_labeled, "totals": totals, "exponent": exponent}
 
 
