@@ -10,7 +10,7 @@ CPP := $(wildcard core/src/* core/include/puforest/* core/tests/*)
 PYTEST := $(BIN)/pytest -n auto --dist worksteal tests --pyargs puforest
 
 .PHONY: demo test test-python test-core lint format coverage clean
-.PHONY: fuzz attack reproduce leaderboard defaults
+.PHONY: test-dask fuzz attack reproduce leaderboard defaults
 .PHONY: bench bench-report bench-scale bench-track bench-prior bench-calibration bench-propensity
 .PHONY: bench-checked bench-checking bench-recommended bench-tables bench-mixed bench-sparse
 .PHONY: bench-category-order bench-drift bench-scar
@@ -70,6 +70,10 @@ fuzz: $(VENV)/installed-dev
 attack: $(VENV)/installed-dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz.interrupts
 	PYTHONPATH=tests $(BIN)/python -m fuzz.exhaustion
+
+# Kill a worker of a Dask cluster at a random moment in each of 20 fits.
+test-dask: $(VENV)/installed-dev
+	PUFOREST_KILLS=20 $(BIN)/pytest tests/test_dask_faults.py
 
 # Reproduce the paper's tables and figures, or one of them with ARGS="--only tree_methods". Resumes
 # an interrupted run.

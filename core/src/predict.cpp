@@ -337,7 +337,6 @@ void Predictor<Real>::mean_held_out(const AnyMatrix<Real>& x, const FitRows& row
                                     const TrainParams& params, double* out,
                                     const Poll& poll) const {
     check_order(rows.order, row_count(x));
-    check_sampling(rows, params.sampling);
     const auto mean_over = [&](const auto& is_held_out) {
         for_each_block(
             x, rows.size(), rows.order.data(), params.n_threads, poll,
@@ -358,9 +357,14 @@ void Predictor<Real>::mean_held_out(const AnyMatrix<Real>& x, const FitRows& row
             });
     };
     if (const std::uint32_t n_folds = params.sampling.n_folds; n_folds > 0) {
+        // Folds say it all, so that the rows can be any of those of the fit.
+        if (rows.fold.size() != rows.size()) {
+            throw std::invalid_argument("folds require one value per row");
+        }
         mean_over([&](std::size_t t, std::size_t row) { return rows.fold[row] == t % n_folds; });
         return;
     }
+    check_sampling(rows, params.sampling);
     std::vector<std::vector<bool>> seen(n_trees(), std::vector<bool>(rows.size()));
     run_tasks(
         n_trees(), params.n_threads,

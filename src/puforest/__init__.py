@@ -40,6 +40,7 @@ _SUBMODULES = {
     "baselines",
     "calibration",
     "checking",
+    "dask",
     "datasets",
     "diagnostics",
     "export",

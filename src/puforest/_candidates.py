@@ -83,6 +83,11 @@ class CandidateData(Protocol):
     ) -> Forest:
         """Grow trees by a recipe."""
 
+    def expect(
+        self, recipe: Recipe, masses: GroupMasses, seed: int, first_tree: int, n_trees: int
+    ) -> None:
+        """Announce trees that `grow` will be called for, so that they can be grown in parallel."""
+
     def out_of_bag(self, forest: Forest, rows: TrainingRows | None = None) -> Array:
         """Score training rows out of bag, by position; the evaluated ones by default."""
 
@@ -138,18 +143,36 @@ class TrainingSet:
         """Grow trees by a recipe."""
         return grow_trees(recipe, self, masses, seed, first_tree, n_trees, progress)
 
+    def expect(
+        self, recipe: Recipe, masses: GroupMasses, seed: int, first_tree: int, n_trees: int
+    ) -> None:
+        """Do nothing: trees are grown when they are needed."""
+
     def out_of_bag(self, forest: Forest, rows: TrainingRows | None = None) -> Array:
         """Score training rows out of bag, by position; the evaluated ones by default."""
         rows = self.evaluated if rows is None else rows
-        params = _core.TrainParams()
-        params.n_trees = forest.n_trees
-        params.n_threads = self.n_threads
-        params.sampling = _core.Sampling(
-            False, False, rows.n_labeled, rows.n_unlabeled, self.n_folds, rows.n_confirmed
+        assert rows.fold is not None
+        return held_out_scores(
+            forest, self.table, rows.order, rows.fold, self.n_folds, self.n_threads
         )
-        predictor = forest.predictor(VOTING, self.table.dtype)
-        scores = predictor.mean_held_out(self.table.native(), rows.native(), params)
-        return scores[rows.order]
+
+
+def held_out_scores(
+    forest: Forest,
+    table: EncodedTable,
+    order: NDArray[np.uint32],
+    fold: NDArray[np.uint8],
+    n_folds: int,
+    n_threads: int,
+) -> Array:
+    """Score rows of a table by the trees that leave out their folds, by position in `order`."""
+    params = _core.TrainParams()
+    params.n_trees = forest.n_trees
+    params.n_threads = n_threads
+    params.sampling = _core.Sampling(False, False, 0, 0, n_folds)
+    rows = _core.TrainingRows(order, 0, None, None, fold)
+    predictor = forest.predictor(VOTING, table.dtype)
+    return predictor.mean_held_out(table.native(), rows, params)[order]
 
 
 def first_positions(
@@ -211,6 +234,12 @@ class Candidate:
     def scores(self) -> Array:
         return np.asarray(np.mean(self.batches, axis=0))
 
+    def announce(self, data: CandidateData, n_trees: int, masses: GroupMasses) -> None:
+        """Announce the trees that `start` will grow."""
+        half = half_of(n_trees, data.n_folds)
+        for first in (0, half):
+            data.expect(self.recipe, masses, self.seed, first, half)
+
     def start(
         self,
         data: CandidateData,
@@ -266,7 +295,7 @@ def grow_trees(
     rows = data.rows
     n_labeled = min(rows.n_labeled, MAX_LABELED)
     n_positive = rows.n_labeled + rows.n_confirmed
-    n_unlabeled = unlabeled_per_tree(recipe, n_positive, rows.totals.n_unlabeled, data.n_folds)
+    n_unlabeled = unlabeled_per_tree(recipe, n_positive, rows.n_unlabeled_in_all, data.n_folds)
     params = train_params(
         {
             "risk": "pn" if separates else "nnpu",

@@ -126,19 +126,15 @@ def first_value(column: Column) -> str:
 def _training_categories(column: Column, place: str, *, requested: bool) -> TrainingColumn:
     """Number the labels that occur in ascending order."""
     labels = _present_labels(column)
-    if len(labels) > MAX_CATEGORIES:
-        raise ValueError(
-            f"{place} has {len(labels):,} categories, more than {MAX_CATEGORIES:,}: drop the "
-            "column if it identifies rows, or replace the categories, for example by their "
-            "frequency or by a hash with fewer values"
-        )
-    _refuse_labels(list(labels.values()), place)
+    refuse_labels(list(labels.values()), place)
     if any(isinstance(label, bool) for label in labels.values()):
         return TrainingColumn(BOOLEAN, _by_code(column, labels))
     codes = sorted(labels, key=labels.__getitem__)
     kind = ColumnKind("category", tuple(labels[code] for code in codes))
     values = _by_code(column, {code: number for number, code in enumerate(codes)})
-    return TrainingColumn(kind, values, "" if requested else _doubt(column, kind))
+    n_values = int(np.count_nonzero(column.values >= 0))
+    doubt = "" if requested else doubt_about(kind, column.is_text, n_values)
+    return TrainingColumn(kind, values, doubt)
 
 
 def _known_categories(
@@ -197,8 +193,14 @@ def _numbers_of_labels(column: Column, place: str) -> Numbers:
     return _by_code(column, labels, np.float64)
 
 
-def _refuse_labels(labels: list[Any], place: str) -> None:
-    """Refuse labels that are not all strings, all numbers or all booleans, and inexact numbers."""
+def refuse_labels(labels: list[Any], place: str) -> None:
+    """Refuse labels that are too many, not all of one type, or inexact numbers."""
+    if len(labels) > MAX_CATEGORIES:
+        raise ValueError(
+            f"{place} has {len(labels):,} categories, more than {MAX_CATEGORIES:,}: drop the "
+            "column if it identifies rows, or replace the categories, for example by their "
+            "frequency or by a hash with fewer values"
+        )
     first = labels[0] if labels else ""
     for label in labels:
         if not isinstance(label, Label):
@@ -220,10 +222,10 @@ def _refuse_labels(labels: list[Any], place: str) -> None:
             )
 
 
-def _doubt(column: Column, kind: ColumnKind) -> str:
-    """Return what the column looks like instead of categories, or an empty string."""
-    categories, n_values = kind.categories or (), np.count_nonzero(column.values >= 0)
-    if column.is_text:
+def doubt_about(kind: ColumnKind, is_text: bool, n_values: int) -> str:
+    """Return what a column looks like instead of categories, or an empty string."""
+    categories = kind.categories or ()
+    if is_text:
         for doubt, is_like in (("numbers", reads_as_number), ("dates", looks_like_date)):
             n_like = sum(is_like(str(label)) for label in categories)
             if 2 <= n_like >= (1 - MAX_EXCEPTIONS) * len(categories) - 1:

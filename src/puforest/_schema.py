@@ -68,7 +68,7 @@ class FeatureSchema:
                 j: ColumnKind("category", tuple(range(X.n_categories(j)))) for j in X.categorical
             }
             return cls(X.shape[1], None, kinds), X
-        names = tuple(X.columns) if isinstance(X, NamedTable) else _string_names(X)
+        names = tuple(X.columns) if isinstance(X, NamedTable) else string_names(X)
         found = opened(X, estimator)
         schema = cls(found.shape[1], names)
         requested = requested_columns(categorical_features, names, schema.n_features)
@@ -222,7 +222,7 @@ def _column_names(X: Any) -> list[Any]:
     return list(X.column_names if hasattr(X, "column_names") else X.columns)
 
 
-def _string_names(X: Any) -> tuple[str, ...] | None:
+def string_names(X: Any) -> tuple[str, ...] | None:
     """Return the column names of a table if they are strings."""
     if not is_data_frame(X):
         return None
@@ -253,11 +253,11 @@ def _read_training(
             kinds[j] = column.kind
         if column.doubt:
             doubts[column.doubt].append(place(j))
-    _warn_about(doubts)
+    warn_about(doubts)
     return kinds, stacked(columns, encoded, place)
 
 
-def _warn_about(doubts: dict[str, list[str]]) -> None:
+def warn_about(doubts: dict[str, list[str]]) -> None:
     """Warn about columns that are read as categories but look like something else."""
     for doubt, function in (
         ("numbers", "pd.to_numeric(..., errors='coerce')"),

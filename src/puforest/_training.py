@@ -50,7 +50,7 @@ def train_params(
     Masses, seed and monotone features are left to the caller.
     """
     given = DEFAULTS | dict(parameters)
-    n = rows.n_labeled + rows.totals.n_unlabeled
+    n = rows.n_labeled + rows.n_unlabeled_in_all
     params = _core.TrainParams()
     params.risk = _core.Risk[given["risk"]]
     params.loss = _core.Loss[check.one_of("loss", given["loss"], LOSSES).replace("-", "_")]
@@ -71,7 +71,7 @@ def train_params(
 
 def _sampling(given: dict[str, Any], rows: TrainingRows) -> _core.Sampling:
     replace = check.boolean("bootstrap", given["bootstrap"])
-    n_unlabeled = rows.totals.n_unlabeled
+    n_unlabeled = rows.n_unlabeled_in_all
     labeled, unlabeled = (
         check.number_of(f"max_{group}", given[f"max_{group}"], n, f"{group} rows")
         for group, n in (("labeled", rows.n_labeled), ("unlabeled", n_unlabeled))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from puforest import _core
 from puforest import _validation as check
 from puforest._checks import read_checks
+from puforest._exact_sum import exact_sum
 from puforest._warnings import warn
 
 # Larger fractions of labeled rows cause a warning.
@@ -27,11 +28,14 @@ class Totals:
         Sum of the sample weights of each group.
     n_unlabeled : int
         Number of unlabeled rows.
+    is_weighted : bool
+        True if the sample weights within a group differ.
     """
 
     labeled: float
     unlabeled: float
     n_unlabeled: int
+    is_weighted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +69,21 @@ class TrainingRows:
         """Size of the training data, of which these rows may be a part."""
         if self.whole is not None:
             return self.whole
-        sums = (float(self.labeled_weight.sum()), float(self.unlabeled_weight.sum()))
-        return Totals(*sums, self.n_unlabeled)
+        sums = (float(self.labeled_weight.sum()), float(exact_sum(self.unlabeled_weight)))
+        return Totals(*sums, self.n_unlabeled, self.is_weighted)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether sample weights within a group of the training data differ."""
+        if self.whole is not None:
+            return self.whole.is_weighted
+        groups = (self.labeled_weight, self.unlabeled_weight)
+        return not all((g == g[0]).all() for g in groups)
+
+    @property
+    def n_unlabeled_in_all(self) -> int:
+        """Number of unlabeled rows in the training data."""
+        return self.n_unlabeled if self.whole is None else self.whole.n_unlabeled
 
     @property
     def row_ids(self) -> NDArray[np.uint64]:
@@ -122,12 +139,11 @@ class TrainingRows:
 
     def native(self) -> _core.TrainingRows:
         """Convert to the core's type, without weights if they are constant within each group."""
-        groups = (self.labeled_weight, self.unlabeled_weight)
         positive: NDArray[np.float64] | None
         sample: NDArray[np.float64] | None
         if self.growth_weights is not None:
             positive, sample = self.growth_weights
-        elif self.propensity is None and all((g == g[0]).all() for g in groups):
+        elif self.propensity is None and not self.is_weighted:
             positive, sample = None, None
         else:
             positive, sample = self.positive_weight, self.weight
@@ -205,7 +221,8 @@ def refuse_empty_groups(weight: NDArray[np.float64], labeled: NDArray[np.bool_],
 
 def warn_if_swapped(rows: TrainingRows) -> None:
     """Warn if nearly all rows are labeled, which suggests that the labels are swapped."""
-    n, n_labeled = rows.n_labeled + rows.totals.n_unlabeled, rows.n_labeled
+    n_labeled = rows.n_labeled
+    n = n_labeled + rows.n_unlabeled_in_all
     if n_labeled > MAX_LABELED_FRACTION * n:
         warn(
             f"y marks {n_labeled:,} of {n:,} rows as labeled positives "

@@ -232,7 +232,7 @@ def _given_names(given: Iterable[str], n_features: int) -> list[str]:
 
 def label_vector(y: Any) -> NDArray[Any]:
     """Read labels as a vector; missing ones (NaN, None, ``pd.NA``) mean unlabeled."""
-    return _filled_labels(_as_vector(y))
+    return filled_labels(raw_labels(y))
 
 
 def training_labels(y: Any, n: int, estimator: str) -> NDArray[Any]:
@@ -246,7 +246,8 @@ def training_labels(y: Any, n: int, estimator: str) -> NDArray[Any]:
         return checked
 
 
-def _as_vector(y: Any) -> NDArray[Any]:
+def raw_labels(y: Any) -> NDArray[Any]:
+    """Read labels as a vector of whatever they are."""
     refuse_masked(y, "y")
     with data_errors("y"):
         # NumPy would turn NaN into the string "nan".
@@ -257,7 +258,7 @@ def _as_vector(y: Any) -> NDArray[Any]:
         return vector
 
 
-def _filled_labels(y: NDArray[Any]) -> NDArray[Any]:
+def filled_labels(y: NDArray[Any]) -> NDArray[Any]:
     """Replace missing labels (NaN, None, ``pd.NA``), which mean unlabeled.
 
     If there are any, the result is 1 for labeled and 0 for unlabeled rows.
@@ -287,8 +288,8 @@ def _filled_labels(y: NDArray[Any]) -> NDArray[Any]:
 
 def refuse_missing_labels(y: Any) -> None:
     """Refuse missing labels, for supervised learning."""
-    labels = _as_vector(y)
-    if _filled_labels(labels) is not labels:
+    labels = raw_labels(y)
+    if filled_labels(labels) is not labels:
         raise ValueError("y contains NaN or None: risk='pn' needs the class of every row")
 
 

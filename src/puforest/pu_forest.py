@@ -31,7 +31,7 @@ from puforest._encoded import EncodedTable
 from puforest._estimator_docs import documented_pu_forest
 from puforest._file_fit import Evaluated
 from puforest._fit_record import FitRecord, OutOfBag
-from puforest._fold_table import fold_table
+from puforest._fold_table import FoldTable, fold_table
 from puforest._masses import GroupMasses
 from puforest._model import Forest
 from puforest._model_methods import ModelMethodsMixin
@@ -240,16 +240,14 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
 
         The unlabeled rows can be the `needed` ones of a larger table.
         """
-        _require_rows(rows)
+        require_rows(rows.n_labeled, rows.n_unlabeled_in_all, rows.n_confirmed)
         if check.class_prior(self.prior) is not None or rows.propensity is not None:
             self._masses(rows, check.class_prior(self.prior))  # refuses impossible priors
         n_candidates = len(checked_candidates(self.candidates))
         if needed is not None:
-            rows = replace(rows, complete=needed.evaluated)
-        evaluated, compared = evaluated_rows(rows, n_candidates, seed)
-        if needed is not None:
             rows = part_of(rows, needed)
-        n_folds = min(N_FOLDS, rows.n_labeled, rows.n_unlabeled - rows.n_confirmed)
+        evaluated, compared = evaluated_rows(rows, n_candidates, seed)
+        n_folds = min(N_FOLDS, rows.n_labeled, rows.n_unlabeled_in_all - rows.n_confirmed)
         rows = with_folds(rows, table, evaluated, n_folds, seed)
         n_threads = check.threads(self.n_jobs)
         return TrainingSet(
@@ -296,15 +294,12 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         if first or not estimates:  # otherwise the estimation of the prior warns
             warn_if_swapped(rows)
         unit = self._masses(rows, 1.0)
-        for candidate in first:
-            candidate.start(data, n_compared, unit, steps)
+        start_all(first, data, n_compared, unit, steps)
         estimate = given_estimate(self.prior)
         if masses is None:
             estimate = estimate_prior(first)
             masses = self._masses(rows, estimate.value)
-        for candidate in candidates:
-            if candidate.needs_prior:
-                candidate.start(data, n_compared, masses, steps)
+        start_all([c for c in candidates if c.needs_prior], data, n_compared, masses, steps)
         comparison = compare(candidates, data, masses)
         kept = [c for c, row in zip(candidates, comparison, strict=True) if row.kept]
         n_each, scores = add_trees(kept, data, masses, unit, n_trees, self._most_trees())
@@ -317,7 +312,7 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
             masses=masses,
             prior_estimate=estimate,
             n_labeled=rows.n_labeled,
-            n_unlabeled=rows.totals.n_unlabeled,
+            n_unlabeled=rows.n_unlabeled_in_all,
             n_confirmed=rows.n_confirmed,
             n_refuted=rows.n_refuted,
             seed=data.seed,
@@ -408,6 +403,7 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
     def _estimated_from_scores(
         self, grown: Sequence[Candidate], data: CandidateData
     ) -> PriorEstimate:
+        """Estimate the prior from the out-of-bag scores of the compared rows."""
         compared = data.evaluated.at(data.compared)
         estimate = prior_from_scores(mean_scores(grown), compared, self.scenario)
         warn_of_estimate(estimate)
@@ -482,10 +478,10 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         return self._single_tree(t, kind, params)
 
 
-def _require_rows(rows: TrainingRows) -> None:
-    others = rows.n_unlabeled - rows.n_confirmed
-    unlabeled = "unlabeled" if rows.n_confirmed == 0 else "unlabeled (and not found positive)"
-    for name, n in (("labeled", rows.n_labeled), (unlabeled, others)):
+def require_rows(n_labeled: int, n_unlabeled: int, n_confirmed: int = 0) -> None:
+    """Refuse data with fewer than two rows of a group."""
+    unlabeled = "unlabeled" if n_confirmed == 0 else "unlabeled (and not found positive)"
+    for name, n in (("labeled", n_labeled), (unlabeled, n_unlabeled - n_confirmed)):
         if n < 2:
             raise ValueError(
                 f"y: PUForestClassifier needs at least two {name} rows to evaluate its trees on "
@@ -497,16 +493,43 @@ def with_folds(
     rows: TrainingRows, table: EncodedTable, evaluated: NDArray[np.intp], n_folds: int, seed: int
 ) -> TrainingRows:
     """Assign the rows to folds, with duplicates in the same one."""
-    contents, ids = row_contents(table)[rows.order], rows.row_ids
+    contents = row_contents(table)[rows.order]
+    known = folds_of_evaluated(rows, contents, evaluated, n_folds, seed)
+    return replace(rows, fold=known.of(contents, rows.row_ids))
+
+
+def folds_of_evaluated(
+    rows: TrainingRows,
+    contents: NDArray[np.uint64],
+    evaluated: NDArray[np.intp],
+    n_folds: int,
+    seed: int,
+) -> FoldTable:
+    """Divide the evaluated rows into folds, given the hashed contents of all rows by position."""
+    ids = rows.row_ids
     ends = np.searchsorted(evaluated, [rows.n_labeled, rows.n_labeled + rows.n_confirmed])
     strata = [(contents[at], ids[at]) for at in np.split(evaluated, ends) if len(at)]
-    return replace(rows, fold=fold_table(strata, n_folds, seed).of(contents, ids))
+    return fold_table(strata, n_folds, seed)
 
 
 def trees_to_compare(rows: TrainingRows) -> int:
     """Return the number of trees of each candidate, by the number of rows that a tree has."""
     rows_per_tree = (1 + Recipe().unlabeled_per_labeled) * labeled_per_tree(rows.n_labeled)
     return int(np.clip(COMPARED_ROWS / rows_per_tree, LEAST_TREES, FIRST_TREES))
+
+
+def start_all(
+    candidates: Sequence[Candidate],
+    data: CandidateData,
+    n_trees: int,
+    masses: GroupMasses,
+    steps: Steps,
+) -> None:
+    """Grow the first trees of several candidates."""
+    for candidate in candidates:
+        candidate.announce(data, n_trees, masses)
+    for candidate in candidates:
+        candidate.start(data, n_trees, masses, steps)
 
 
 def add_trees(

@@ -1,1 +1,24 @@
-"""Forests on a Dask cluster."""
+"""Forests on a Dask cluster.
+
+The estimators are those of one machine, and so are the forests, bit for bit. Install Dask with
+``pip install 'puforest[dask]'``.
+"""
+
+from puforest._optional_imports import optional_import
+
+for _module in ("dask.dataframe", "distributed"):
+    optional_import(_module, extra="dask", purpose="puforest.dask")
+
+from puforest.dask._cluster import SchedulerLostError  # noqa: E402
+from puforest.dask._estimators import (  # noqa: E402
+    DaskPUExtraTreesClassifier,
+    DaskPUForestClassifier,
+    DaskPURandomForestClassifier,
+)
+
+__all__ = [
+    "DaskPUExtraTreesClassifier",
+    "DaskPUForestClassifier",
+    "DaskPURandomForestClassifier",
+    "SchedulerLostError",
+]
