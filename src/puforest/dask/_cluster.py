@@ -105,7 +105,10 @@ class Tasks:
     def send(self, data: Any) -> Future:
         """Send data to all workers. If it gets lost, waiting for it raises `LostDataError`."""
         self._refuse_lost_scheduler()
-        future = self.client.scatter(data, broadcast=True, hash=False)
+        try:
+            future = self.client.scatter(data, broadcast=True, hash=False)
+        except (OSError, TimeoutError) as error:  # a worker died
+            raise self._lost() from error
         self._futures.append(future)
         return future
 
