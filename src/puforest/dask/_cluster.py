@@ -22,6 +22,9 @@ RETRIES = 2
 ASK_AFTER = 2.0
 LOST_AFTER = 20.0
 
+# Seconds after which finished results that have not arrived count as lost.
+GATHERED_AFTER = 300.0
+
 # Seconds without any worker after which a fit fails.
 NO_WORKERS_AFTER = 300.0
 
@@ -140,8 +143,12 @@ class Tasks:
     ) -> list[Any]:
         """Return the results of futures."""
         self.wait(futures, on_done)
+
+        async def gathered() -> Any:
+            return await self.client.gather(list(futures), asynchronous=True)
+
         try:
-            found: list[Any] = self.client.gather(list(futures))
+            found: list[Any] = self.client.sync(gathered, callback_timeout=GATHERED_AFTER)
         except (FutureCancelledError, TimeoutError, OSError) as error:
             raise self._lost() from error
         return found
