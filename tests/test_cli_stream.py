@@ -91,6 +91,14 @@ def test_predictions_on_a_folder(folder, capsys):
         assert_array_equal(table["score"].to_numpy(), expected[:, 1])
 
 
+def test_other_commands_on_a_folder(folder, capsys):
+    fitted(capsys, folder / "parts", "--stream")
+    model, data, report = (str(folder / name) for name in ("model.puf", "parts", "report.html"))
+    assert run(["evaluate", model, data, "--label", "known"]) == 0
+    assert "these are the training rows" in capsys.readouterr().err
+    assert run(["report", model, data, "--label", "known", "--held-out", "-o", report]) == 0
+
+
 def test_default_depends_on_the_available_memory(folder, capsys, monkeypatch):
     for available, is_streamed in ((10**12, False), (10_000, True), (None, False)):
         monkeypatch.setattr("puforest.cli._streaming.available_memory", lambda n=available: n)
