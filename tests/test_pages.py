@@ -64,6 +64,15 @@ def test_examples_of_the_page_about_choosing(capsys):
     assert len(names["model"].comparison_) == len(names["own"])
 
 
+def test_examples_of_the_page_about_large_tables(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    run_examples("docs/scaling.md", names)
+    assert capsys.readouterr().out == "True\nTrue\n"
+    assert len(list((tmp_path / "scores").glob("*.parquet"))) == names["parts"].npartitions
+    assert (tmp_path / "mushrooms.puf").is_file()
+
+
 @pytest.mark.filterwarnings("ignore::puforest.metrics.PriorMismatchWarning")
 def test_examples_of_the_page_about_practice(capsys):
     names = {}

@@ -82,6 +82,23 @@ class BaseForest(PUClassifier):
         In memory are, at any time, one byte per row for its label (and eight for its weight), the
         rows that the fit needs, and a few batches. Attributes that have a value for each training
         row, such as ``oob_decision_function_``, are not available.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from puforest import PUForestClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> table = pd.DataFrame({"x": rng.normal(size=500)})
+        >>> table["label"] = (table["x"] > 1).astype(int)
+        >>> forest = PUForestClassifier(0.2, n_estimators=10, candidates="fast", random_state=0)
+        >>> with TemporaryDirectory() as folder:
+        ...     table.to_parquet(Path(folder) / "part-0.parquet")
+        ...     forest = forest.fit_files(folder, "label")
+        >>> forest.predict(pd.DataFrame({"x": [-2.0, 2.0]})).tolist()
+        [0, 1]
         """
         self._check_parameters()
         fit_to_files(

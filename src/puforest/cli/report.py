@@ -82,7 +82,7 @@ def report(
         print_summary(console, source, table, str(known_scenario(fitted)))
         report_unknown(console, source.path, rows.gaps)
         X, y = table.features.X, table.labeled
-        file = None if source.spooled else data
+        file = data if source.spooled is None and data.is_file() else None
         of_checks = CheckedTable(source, table.rule.column, y, reading, threads)
         verdicts = read_checks(console, checks, of_checks, model=model)
         if verdicts is not None:
