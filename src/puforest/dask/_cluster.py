@@ -146,6 +146,17 @@ class Tasks:
             raise self._lost() from error
         return found
 
+    def threads(self) -> dict[str, int]:
+        """Return the number of threads of each worker."""
+        self._refuse_lost_scheduler()
+        try:
+            found: dict[str, int] = self.client.sync(
+                self.client.scheduler.ncores, callback_timeout=LOST_AFTER
+            )
+        except (TimeoutError, OSError) as error:
+            raise self._scheduler_lost() from error
+        return found
+
     def _next(self, done: SimpleQueue[int]) -> int:
         while True:
             try:
