@@ -360,9 +360,12 @@ def test_progress(client, numbers):
     assert seen[-1] == 1.0
 
 
-def test_nothing_is_left_on_the_cluster(client, numbers):
+@pytest.mark.parametrize(
+    ("distributed", "settings"), [(DaskPUForestClassifier, SETTINGS), *EXACT.items()]
+)
+def test_nothing_is_left_on_the_cluster(client, numbers, distributed, settings):
     X, y = numbers
-    DaskPUForestClassifier(**SETTINGS).fit(da.from_array(X, 700), da.from_array(y, 700))
+    distributed(**settings).fit(da.from_array(X, 700), da.from_array(y, 700))
     for _ in range(50):
         left = client.run_on_scheduler(
             lambda dask_scheduler: [str(k) for k in dask_scheduler.tasks if "puforest" in str(k)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import wait
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Self
@@ -140,8 +142,13 @@ class Tasks:
     ) -> list[Any]:
         """Return the results of futures."""
         self.wait(futures, on_done)
+        gathering = asyncio.run_coroutine_threadsafe(
+            self.client.gather(list(futures), asynchronous=True), self.client.loop.asyncio_loop
+        )
+        while not wait([gathering], timeout=ASK_AFTER).done:
+            self._ask_for_sign_of_life()
         try:
-            found: list[Any] = self.client.gather(list(futures))
+            found: list[Any] = gathering.result()
         except (FutureCancelledError, TimeoutError, OSError) as error:
             raise self._lost() from error
         return found
