@@ -13,20 +13,20 @@ from puforest.dask._exact import grow_exact
 from puforest.dask._exact_tasks import Part
 
 
-class InlineClient:
+class InlineTasks:
     """Runs tasks at once, on copies of their arguments: nothing can be shared or changed."""
 
-    def submit(self, function, *args, pure):
-        assert not pure
+    def submit(self, name, function, *args):
         return Done(pickle.loads(pickle.dumps(function(*map(copy_of, args)))))
 
-    def map(self, function, items, pure):
-        return [self.submit(function, item, pure=pure) for item in items]
+    def results(self, futures):
+        return [future.value for future in futures]
 
-    def gather(self, futures):
-        return [future.result() for future in futures]
+    def release(self, futures):
+        for future in futures:
+            del future.value  # must not be used again
 
-    def nthreads(self):
+    def threads(self):
         return {"a": 1, "b": 1}
 
 
@@ -35,9 +35,6 @@ class Done:
 
     def __init__(self, value):
         self.value = value
-
-    def result(self):
-        return self.value
 
 
 def copy_of(argument):
@@ -63,12 +60,12 @@ def parts_and_params(model, X, y, part):
     return [Part(table[part == k], labeled[part == k]) for k in range(n_parts)], params
 
 
-def exact_forest(model, X, y, part, client=None, **options):
+def exact_forest(model, X, y, part, cluster=None, **options):
     """Grow the forest of a model on the partitions."""
-    client = InlineClient() if client is None else client
+    cluster = InlineTasks() if cluster is None else cluster
     parts, params = parts_and_params(model, X, y, part)
-    futures = [client.submit(copy_of, p, pure=False) for p in parts]
-    return grow_exact(client, futures, params, **options)
+    futures = [cluster.submit("part", copy_of, p) for p in parts]
+    return grow_exact(cluster, futures, params, **options)
 
 
 def assert_same(a, b):

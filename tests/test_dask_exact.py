@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 
+import distributed
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +13,7 @@ from exact_growth import assert_same, exact_forest, parts_and_params
 
 from puforest import PUExtraTreesClassifier, PURandomForestClassifier
 from puforest.dask import _bins as bins
+from puforest.dask._cluster import Tasks
 from puforest.dask._exact import Traffic, grow_exact
 from puforest.risk import LOSSES
 
@@ -187,13 +189,15 @@ def test_best_first_trees_are_refused():
 
 
 def test_cluster_in_this_process():
-    distributed = pytest.importorskip("distributed")
     X, y = random_table(0)
     model = PUExtraTreesClassifier(0.4, n_estimators=3, random_state=0)
-    with distributed.Client(
-        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0"
-    ) as client:
-        forest = exact_forest(model, X, y, random_parts(0, y, 12), client, hand_over=60)
+    with (
+        distributed.Client(
+            processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as client,
+        Tasks(client) as cluster,
+    ):
+        forest = exact_forest(model, X, y, random_parts(0, y, 12), cluster, hand_over=60)
     assert_same(forest, model.fit(X, y)._forest)
 
 
@@ -206,7 +210,6 @@ def load_part(k):
 
 @pytest.mark.parametrize(("n_killed", "counter", "at"), [(1, "passes", 3), (2, "gathers", 1)])
 def test_killed_workers(n_killed, counter, at):
-    distributed = pytest.importorskip("distributed")
     X, y = random_table(0, 3000)
     model = PUExtraTreesClassifier(0.4, n_estimators=4, random_state=0)
     _, params = parts_and_params(model, X, y, np.arange(3000) % 6)
@@ -215,9 +218,10 @@ def test_killed_workers(n_killed, counter, at):
             n_workers=3, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
+        Tasks(client) as tasks,
     ):
         pids = list(client.run(os.getpid).values())
-        parts = [client.submit(load_part, k, pure=False) for k in range(6)]
+        parts = [tasks.submit("part", load_part, k) for k in range(6)]
         reached = threading.Event()
         traffic = WatchedTraffic(counter, at, reached)
 
@@ -228,7 +232,7 @@ def test_killed_workers(n_killed, counter, at):
 
         killer = threading.Thread(target=kill)
         killer.start()
-        forest = grow_exact(client, parts, params, hand_over=200, traffic=traffic)
+        forest = grow_exact(tasks, parts, params, hand_over=200, traffic=traffic)
         killer.join()
     assert_same(forest, model.fit(X, y)._forest)
 

@@ -19,7 +19,13 @@ from distributed import Client, LocalCluster
 from numpy.testing import assert_array_equal
 
 from puforest import PUForestClassifier, Recipe
-from puforest.dask import DaskPUForestClassifier, SchedulerLostError, _cluster
+from puforest.dask import (
+    DaskPUExtraTreesClassifier,
+    DaskPUForestClassifier,
+    SchedulerLostError,
+    _cluster,
+    _exact,
+)
 
 N_KILLS = int(os.environ.get("PUFOREST_KILLS", "2"))
 N, LABELED = 20_000, 300
@@ -59,9 +65,9 @@ def client(cluster):
         yield client
 
 
-def fit(data, client, **options):
+def fit(data, client, estimator=DaskPUForestClassifier, settings=SETTINGS, **options):
     X, y = (da.from_array(a, 2000) for a in data)
-    return DaskPUForestClassifier(**SETTINGS, client=client).fit(X, y, **options)
+    return estimator(**settings, client=client).fit(X, y, **options)
 
 
 def assert_same(forest, expected):
@@ -162,7 +168,20 @@ def test_no_workers(data, monkeypatch):
 
 
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGSTOP])
-def test_lost_scheduler(data, tmp_path, monkeypatch, sign):
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        {},
+        {
+            "estimator": DaskPUExtraTreesClassifier,
+            "settings": {"prior": 0.3, "n_estimators": 50, "random_state": 0},
+        },
+    ],
+    ids=["sampled", "exact"],
+)
+def test_lost_scheduler(data, tmp_path, monkeypatch, sign, estimator):
+    monkeypatch.setattr(_exact, "HAND_OVER", 300)
+    monkeypatch.setattr(_exact, "HAND_OVER_FRACTION", 0.0)
     file = tmp_path / "scheduler.json"
     commands = {
         "scheduler": ["--port", "0", "--no-dashboard", "--host", "127.0.0.1"],
@@ -191,7 +210,7 @@ def test_lost_scheduler(data, tmp_path, monkeypatch, sign):
                 processes[0].send_signal(sign)
 
         with pytest.raises(SchedulerLostError, match=address):
-            fit(data, client, progress=lose)
+            fit(data, client, **estimator, progress=lose)
         assert time.perf_counter() - lost[0] < 30
         processes[0].kill()
         client.close(timeout=1)

@@ -23,6 +23,7 @@ from puforest.dask import (
     DaskPUExtraTreesClassifier,
     DaskPUForestClassifier,
     DaskPURandomForestClassifier,
+    _exact,
     _sampled,
 )
 from puforest.prior import PriorEstimatedWarning
@@ -216,6 +217,100 @@ def test_uneven_empty_and_single_class_partitions(client, table):
     assert_array_equal(forest.predict(ddf.drop(columns="label")).compute(), local.predict(X))
 
 
+EXACT = {
+    DaskPUExtraTreesClassifier: {"prior": 0.3, "n_estimators": 5, "random_state": 1},
+    DaskPURandomForestClassifier: {
+        "prior": 0.3,
+        "n_estimators": 3,
+        "bootstrap": False,
+        "random_state": 1,
+    },
+}
+
+
+@pytest.fixture
+def small_nodes(monkeypatch):
+    """Grow several levels on the partitions, and subtrees in several waves."""
+    monkeypatch.setattr(_exact, "HAND_OVER", 100)
+    monkeypatch.setattr(_exact, "HAND_OVER_FRACTION", 0.0)
+
+
+@pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
+@pytest.mark.parametrize("n_partitions", [1, 3, 7])
+@pytest.mark.parametrize("distributed", EXACT)
+def test_trees_on_all_rows(client, table, small_nodes, distributed, n_partitions, scenario):
+    X, y = table
+    settings = {**EXACT[distributed], "scenario": scenario}
+    local = distributed._local_class(**settings).fit(X, y)
+    ddf = dd.from_pandas(X.assign(label=y), npartitions=n_partitions)
+    seen = []
+    forest = distributed(**settings).fit(ddf, "label", progress=seen.append)
+    copy = forest.to_local()
+    assert type(copy) is type(local)
+    assert_same(copy, local)
+    assert_array_equal(copy.predict_proba(X), local.predict_proba(X))
+    assert seen == sorted(seen)
+    assert seen[-1] == 1.0
+
+
+@pytest.mark.parametrize("distributed", EXACT)
+def test_all_rows_of_uneven_empty_and_single_class_partitions(
+    client, table, small_nodes, distributed
+):
+    X, y = table
+    order = np.argsort(y, kind="stable")  # labeled rows in the last partition only
+    X, y = X.iloc[order].reset_index(drop=True), y[order]
+    frame = X.assign(label=y)
+    parts = [frame.iloc[a:b] for a, b in pairwise([0, 0, 1, 2500, 2500, 2940, N, N])]
+    ddf = dd.from_map(lambda k: parts[k], range(len(parts)), meta=frame.iloc[:0])
+    local = distributed._local_class(**EXACT[distributed]).fit(X, y)
+    assert_same(distributed(**EXACT[distributed]).fit(ddf, "label"), local)
+
+
+def test_all_rows_of_arrays(client, numbers, small_nodes):
+    X, y = numbers
+    settings = {**EXACT[DaskPUExtraTreesClassifier], "risk": "pn", "prior": None}
+    local = PUExtraTreesClassifier(**settings).fit(X, y)
+    forest = DaskPUExtraTreesClassifier(**settings)
+    assert_same(forest.fit(da.from_array(X, (700, 2)), da.from_array(y, 700)), local)
+
+
+@pytest.mark.parametrize("scenario", ["case-control", "single-training-set"])
+def test_all_rows_of_equal_weights(client, numbers, small_nodes, scenario):
+    X, y = numbers
+    weight = np.where(y == 1, 0.7, 1.9)
+    weight[np.random.default_rng(5).random(N) < 0.3] = 0
+    weight[:700] = 0  # a partition without rows
+    settings = {**EXACT[DaskPUExtraTreesClassifier], "scenario": scenario}
+    local = PUExtraTreesClassifier(**settings).fit(X, y, weight)
+    Xd, yd, wd = (da.from_array(a, 700) for a in (X, y, weight))
+    assert_same(DaskPUExtraTreesClassifier(**settings).fit(Xd, yd, wd), local)
+
+
+@pytest.mark.parametrize(
+    ("distributed", "changes", "message"),
+    [
+        (DaskPURandomForestClassifier, {"bootstrap": True}, "bootstrap=True.*max_unlabeled=50_000"),
+        (DaskPUExtraTreesClassifier, {"max_labeled": 9}, "max_labeled=9 .*max_unlabeled=50_000"),
+        (DaskPUExtraTreesClassifier, {"max_leaf_nodes": 9}, "max_leaf_nodes=9: .*max_unlabeled"),
+        (DaskPUExtraTreesClassifier, {"oob_score": True}, "oob_score=True.*DaskPUForestClassifier"),
+        (DaskPUExtraTreesClassifier, {"prior": None}, "prior=None: pass the class prior"),
+    ],
+)
+def test_refused_by_trees_on_all_rows(client, numbers, distributed, changes, message):
+    X, y = (da.from_array(a, 700) for a in numbers)
+    with pytest.raises(ValueError, match=message):
+        distributed(**{**EXACT[distributed], **changes}).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "propensity"])
+def test_weights_refused_by_trees_on_all_rows(client, numbers, name):
+    X, y = (da.from_array(a, 700) for a in numbers)
+    given = {name: da.from_array(np.linspace(0.1, 0.9, N), 700)}
+    with pytest.raises(ValueError, match=f"^{name}: .*equal weights.*max_unlabeled=50_000"):
+        DaskPUExtraTreesClassifier(0.3).fit(X, y, **given)
+
+
 @pytest.mark.parametrize("labels", ["text", "missing", "float"])
 def test_labels(client, numbers, labels):
     X, y = numbers
@@ -265,9 +360,12 @@ def test_progress(client, numbers):
     assert seen[-1] == 1.0
 
 
-def test_nothing_is_left_on_the_cluster(client, numbers):
+@pytest.mark.parametrize(
+    ("distributed", "settings"), [(DaskPUForestClassifier, SETTINGS), *EXACT.items()]
+)
+def test_nothing_is_left_on_the_cluster(client, numbers, distributed, settings):
     X, y = numbers
-    DaskPUForestClassifier(**SETTINGS).fit(da.from_array(X, 700), da.from_array(y, 700))
+    distributed(**settings).fit(da.from_array(X, 700), da.from_array(y, 700))
     for _ in range(50):
         left = client.run_on_scheduler(
             lambda dask_scheduler: [str(k) for k in dask_scheduler.tasks if "puforest" in str(k)]

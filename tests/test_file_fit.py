@@ -209,7 +209,7 @@ def test_models_without_scores_of_all_rows(tmp_path):
     table = random_table(6).select(["number", "text", "y"])
     forest = PUForestClassifier(0.3, n_estimators=10, candidates="fast", random_state=0)
     forest.fit_files(write(table, tmp_path), "y")
-    with pytest.raises(AttributeError, match="not available after fit_files"):
+    with pytest.raises(AttributeError, match="not available after a fit to files"):
         _ = forest.oob_decision_function_
     forest.save(tmp_path / "model.puf")
     loaded = puforest.load(tmp_path / "model.puf")

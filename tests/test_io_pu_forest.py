@@ -291,11 +291,6 @@ def without_curve(header, arrays):
         del arrays[f"curve.{name}"]
 
 
-def without_out_of_bag(header, arrays):
-    del arrays["oob_decision_function"]
-    header["model"]["out_of_bag"] = None
-
-
 def empty_curve(header, arrays):
     for name in ("score", "positive", "population"):
         arrays[f"curve.{name}"] = np.empty(0)
@@ -304,8 +299,7 @@ def empty_curve(header, arrays):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (without_curve, "a PUForestClassifier has out-of-bag predictions and their curve"),
-        (without_out_of_bag, "it has a curve without out-of-bag predictions"),
+        (without_curve, "a PUForestClassifier has a curve of out-of-bag predictions"),
         (empty_curve, "curve.positive does not add up to 1"),
         (lambda h, a: a.pop("curve.positive"), r"does not have all of the arrays curve"),
         (set_item("curve.score", 1, np.nan), "curve.score is not between 0 and 1"),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puforest import _validation as check
+from puforest._exact_sum import exact_sum
 from puforest._kinds import MAX_CATEGORIES
 from puforest._matrix import column_place
 from puforest._needed_rows import NeededRows
@@ -63,7 +64,9 @@ class WholeLabels:
             return Totals(float(self.n_labeled), float(n_unlabeled), n_unlabeled)
         seen = self.weight > 0
         labeled, unlabeled = self.weight[self.labeled & seen], self.weight[~self.labeled & seen]
-        return Totals(float(labeled.sum()), float(unlabeled.sum()), len(unlabeled))
+        differ = not all((group == group[0]).all() for group in (labeled, unlabeled))
+        total = float(exact_sum(unlabeled))
+        return Totals(float(labeled.sum()), total, len(unlabeled), differ)
 
     @cached_property
     def _extremes(self) -> Ids:

@@ -445,8 +445,8 @@ class PUForestClassifier(ModelMethodsMixin, BaseForest):
         found = self._recorded("oob_decision_function_").out_of_bag
         if found is None:
             raise AttributeError(
-                "oob_decision_function_ is not available after fit_files, which reads only some of "
-                "the unlabeled rows: use decision_function, or fit"
+                "oob_decision_function_ is not available after a fit to files or on a cluster, "
+                "unless all rows were evaluated: use decision_function, or fit"
             )
         return self._calibrated((found.decision_function + 1) / 2)
 

@@ -10,9 +10,9 @@ for _module in ("dask.dataframe", "distributed"):
     optional_import(_module, extra="dask", purpose="puforest.dask")
 
 from puforest.dask._cluster import SchedulerLostError  # noqa: E402
-from puforest.dask._estimators import (  # noqa: E402
+from puforest.dask._estimators import DaskPUForestClassifier  # noqa: E402
+from puforest.dask._trees import (  # noqa: E402
     DaskPUExtraTreesClassifier,
-    DaskPUForestClassifier,
     DaskPURandomForestClassifier,
 )
 

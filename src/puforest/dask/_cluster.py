@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import wait
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Self
@@ -21,9 +23,6 @@ RETRIES = 2
 # to give one.
 ASK_AFTER = 2.0
 LOST_AFTER = 20.0
-
-# Seconds after which finished results that have not arrived count as lost.
-GATHERED_AFTER = 300.0
 
 # Seconds without any worker after which a fit fails.
 NO_WORKERS_AFTER = 300.0
@@ -143,14 +142,26 @@ class Tasks:
     ) -> list[Any]:
         """Return the results of futures."""
         self.wait(futures, on_done)
-
-        async def gathered() -> Any:
-            return await self.client.gather(list(futures), asynchronous=True)
-
+        gathering = asyncio.run_coroutine_threadsafe(
+            self.client.gather(list(futures), asynchronous=True), self.client.loop.asyncio_loop
+        )
+        while not wait([gathering], timeout=ASK_AFTER).done:
+            self._ask_for_sign_of_life()
         try:
-            found: list[Any] = self.client.sync(gathered, callback_timeout=GATHERED_AFTER)
+            found: list[Any] = gathering.result()
         except (FutureCancelledError, TimeoutError, OSError) as error:
             raise self._lost() from error
+        return found
+
+    def threads(self) -> dict[str, int]:
+        """Return the number of threads of each worker."""
+        self._refuse_lost_scheduler()
+        try:
+            found: dict[str, int] = self.client.sync(
+                self.client.scheduler.ncores, callback_timeout=LOST_AFTER
+            )
+        except (TimeoutError, OSError) as error:
+            raise self._scheduler_lost() from error
         return found
 
     def _next(self, done: SimpleQueue[int]) -> int:

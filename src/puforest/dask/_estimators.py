@@ -20,28 +20,23 @@ from puforest import _validation as check
 from puforest._atomic_fit import atomic_fit
 from puforest._base import PUClassifier
 from puforest._candidates import N_FOLDS
-from puforest._fit_record import FitRecord, OutOfBag
+from puforest._fit_record import OutOfBag
 from puforest._monotone import monotone_features
 from puforest._needed_rows import (
     LARGEST_FOLD,
     LARGEST_POSSIBLE_FOLD,
     NeededRows,
     needed_by_candidates,
-    needed_by_trees,
 )
-from puforest._prior_estimate import PriorEstimate, given_estimate
-from puforest._progress import Progress
+from puforest._prior_estimate import PriorEstimate
 from puforest._training import draw_seed
-from puforest._training_rows import warn_if_swapped
 from puforest.dask import _sampled
 from puforest.dask._cluster import LostDataError, Tasks, found_client
+from puforest.dask._overview import Overview, overview
 from puforest.dask._partitions import is_collection, training_partitions
 from puforest.dask._tasks import GrowthSettings
-from puforest.forest import PUExtraTreesClassifier, PURandomForestClassifier
 from puforest.pu_forest import MAX_TREES, PUForestClassifier, require_rows
 from puforest.recipes import checked_candidates, is_fast
-from puforest.risk import RISKS
-from puforest.scenario import SCENARIOS
 
 EstimatorT = TypeVar("EstimatorT", bound=type)
 
@@ -141,7 +136,7 @@ class DaskMixin(PUClassifier):
         progress: Callable[[float], object] | None,
     ) -> None:
         """Fit once; the same seed yields the same forest."""
-        found = _sampled.overview(
+        found = overview(
             tasks,
             partitions,
             estimator=type(self).__name__,
@@ -158,7 +153,7 @@ class DaskMixin(PUClassifier):
         self,
         tasks: Tasks,
         partitions: Any,
-        found: _sampled.Overview,
+        found: Overview,
         seed: int,
         progress: Callable[[float], object] | None,
     ) -> None:
@@ -339,7 +334,7 @@ class DaskPUForestClassifier(DaskMixin, PUForestClassifier):  # type: ignore[mis
         self,
         tasks: Tasks,
         partitions: Any,
-        found: _sampled.Overview,
+        found: Overview,
         seed: int,
         progress: Callable[[float], object] | None,
     ) -> None:
@@ -374,7 +369,7 @@ class DaskPUForestClassifier(DaskMixin, PUForestClassifier):  # type: ignore[mis
         self,
         tasks: Tasks,
         partitions: Any,
-        found: _sampled.Overview,
+        found: Overview,
         needed: NeededRows,
         settings: GrowthSettings,
         progress: Callable[[float], object] | None,
@@ -405,138 +400,3 @@ class DaskPUForestClassifier(DaskMixin, PUForestClassifier):  # type: ignore[mis
                 "DaskPUForestClassifier evaluates the labeled and 200,000 unlabeled rows"
             )
         return found
-
-
-class DaskTreesMixin(DaskMixin):
-    """Fitting of forests with the parameters of the paper's algorithm."""
-
-    n_estimators: int
-    max_unlabeled: Any
-
-    def _check_before_fit(self, has_propensity: bool) -> None:
-        check.one_of("risk", self.risk, RISKS)
-        check.one_of("scenario", self.scenario, SCENARIOS)
-        check.one_of("voting", self.voting, check.VOTINGS)
-        self._check_threshold()
-        for parameter in ("oob_score", "warm_start"):
-            if check.boolean(parameter, getattr(self, parameter)):
-                raise ValueError(
-                    f"{parameter}=True is not available on a Dask cluster: use "
-                    "DaskPUForestClassifier, which evaluates its trees out of bag"
-                )
-        if self.max_unlabeled is None:
-            raise ValueError(
-                "max_unlabeled=None: each tree would be grown on all unlabeled rows. Set the "
-                "number of unlabeled rows per tree, for example max_unlabeled=50_000."
-            )
-        prior = check.class_prior(self.prior)
-        if prior is None and not has_propensity and self.risk != "pn":
-            raise ValueError(
-                "prior=None: pass the class prior, or estimate it, for example with "
-                "DaskPUForestClassifier().fit(X, y).prior_"
-            )
-
-    def _fit_partitions(
-        self,
-        tasks: Tasks,
-        partitions: Any,
-        found: _sampled.Overview,
-        seed: int,
-        progress: Callable[[float], object] | None,
-    ) -> None:
-        n_unlabeled = found.totals.n_unlabeled
-        draws = check.number_of("max_unlabeled", self.max_unlabeled, n_unlabeled, "unlabeled rows")
-        n_trees = check.integer("n_estimators", self.n_estimators, 1)
-        needed = needed_by_trees(n_trees, draws, n_unlabeled=n_unlabeled, seed=seed)
-        parameters = self._parameters()
-        monotone = monotone_features(self.monotonic_cst, found.schema)
-        gathered = _sampled.gather(tasks, partitions, found, needed, estimator=type(self).__name__)
-        rows = _sampled.labeled_rows(tasks, gathered, found)
-        if self.risk != "pn":
-            warn_if_swapped(rows)
-        masses = self._masses(rows, check.class_prior(self.prior))
-        verbose = check.verbosity(getattr(self, "verbose", 0))
-        self._forest = _sampled.grown_forest(
-            tasks,
-            gathered,
-            _sampled.sample_futures(tasks, gathered, found, needed, None),
-            (parameters, self._thresholds.name, monotone, masses, seed),
-            n_trees,
-            Progress(progress) if verbose or progress is not None else None,
-        )
-        self._record = FitRecord(
-            classes=found.classes,
-            schema=found.schema,
-            parameters=parameters,
-            masses=masses,
-            prior_estimate=given_estimate(self.prior),
-            n_labeled=found.n_labeled,
-            n_unlabeled=n_unlabeled,
-            seed=seed,
-        )
-
-
-@with_client
-class DaskPUExtraTreesClassifier(DaskTreesMixin, PUExtraTreesClassifier):
-    """`puforest.PUExtraTreesClassifier` on a Dask cluster.
-
-    The forest is the same, bit for bit, as that of a fit on one machine with the same
-    ``random_state``, data and order of rows, for any number of workers and partitions.
-
-    Parameters
-    ----------
-    prior, n_estimators, scenario, risk, loss, voting, threshold, max_features, n_thresholds
-        As in `puforest.PUExtraTreesClassifier`. The prior must be given.
-    max_depth, min_samples_split, min_samples_leaf, min_risk_reduction, max_leaf_nodes
-        As in `puforest.PUExtraTreesClassifier`.
-    categorical_features, monotonic_cst, bootstrap, max_labeled
-        As in `puforest.PUExtraTreesClassifier`.
-    max_unlabeled : int or float
-        Number (or fraction) of the unlabeled rows that each tree is grown on. It must be set.
-    oob_score, warm_start : bool, default=False
-        Not available.
-    n_jobs, verbose, random_state
-        As in `puforest.PUExtraTreesClassifier`. `n_jobs` is for local predictions: on the cluster,
-        each task uses one thread.
-    client : dask.distributed.Client, optional
-        Client of the cluster; by default the current one.
-
-    See Also
-    --------
-    puforest.PUExtraTreesClassifier : The same estimator on one machine, with its attributes.
-    """
-
-    _local_class = PUExtraTreesClassifier
-
-
-@with_client
-class DaskPURandomForestClassifier(DaskTreesMixin, PURandomForestClassifier):
-    """`puforest.PURandomForestClassifier` on a Dask cluster.
-
-    The forest is the same, bit for bit, as that of a fit on one machine with the same
-    ``random_state``, data and order of rows, for any number of workers and partitions.
-
-    Parameters
-    ----------
-    prior, n_estimators, scenario, risk, loss, voting, threshold, max_features
-        As in `puforest.PURandomForestClassifier`. The prior must be given.
-    max_depth, min_samples_split, min_samples_leaf, min_risk_reduction, max_leaf_nodes
-        As in `puforest.PURandomForestClassifier`.
-    categorical_features, monotonic_cst, bootstrap, max_labeled
-        As in `puforest.PURandomForestClassifier`.
-    max_unlabeled : int or float
-        Number (or fraction) of the unlabeled rows that each tree is grown on. It must be set.
-    oob_score, warm_start : bool, default=False
-        Not available.
-    n_jobs, verbose, random_state
-        As in `puforest.PURandomForestClassifier`. `n_jobs` is for local predictions: on the
-        cluster, each task uses one thread.
-    client : dask.distributed.Client, optional
-        Client of the cluster; by default the current one.
-
-    See Also
-    --------
-    puforest.PURandomForestClassifier : The same estimator on one machine, with its attributes.
-    """
-
-    _local_class = PURandomForestClassifier

@@ -17,12 +17,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from distributed import Future
 from numpy.typing import NDArray
 
 from puforest import _core
 from puforest._model import Forest
+from puforest._progress import Progress
 from puforest.dask import _bins as bins
 from puforest.dask import _exact_tasks as tasks
+from puforest.dask._cluster import Tasks
 from puforest.dask._exact_tasks import Frontier, Part, array_bytes
 from puforest.dask._graft import Arrays, graft
 from puforest.dask._prune import pruned
@@ -71,13 +74,22 @@ class Traffic:
     subtrees: int = 0
 
 
+@dataclass(frozen=True, eq=False)
+class Wave:
+    """Tasks that grow subtrees, and tasks whose results they need."""
+
+    growing: list[Future]
+    needed: list[Future]
+
+
 def grow_exact(
-    client: Any,
-    parts: Sequence[Any],
+    cluster: Tasks,
+    parts: Sequence[Future],
     params: _core.TrainParams,
     *,
     hand_over: int | None = None,
     traffic: Traffic | None = None,
+    progress: Progress | None = None,
 ) -> Forest:
     """Grow a forest on all rows of a cluster.
 
@@ -85,8 +97,8 @@ def grow_exact(
 
     Parameters
     ----------
-    client : distributed.Client
-        Client of the cluster.
+    cluster : Tasks
+        Tasks of the fit.
     parts : sequence of Future
         Partitions, each a `Part`. Parts may be empty or of a single class.
     params : TrainParams
@@ -96,6 +108,8 @@ def grow_exact(
         By default 50,000 rows or 1/64 of all, whichever is more. The forest does not depend on it.
     traffic : Traffic, optional
         Counters to add to.
+    progress : Progress, optional
+        Told how many trees' worth of small nodes have been replaced by their subtrees.
 
     Returns
     -------
@@ -104,13 +118,11 @@ def grow_exact(
         than 65,536 values: then only 1,024 quantiles of its values are tried as thresholds.
     """
     if params.max_leaf_nodes:
-        raise ValueError(
-            f"max_leaf_nodes={params.max_leaf_nodes}: best-first trees cannot be grown on "
-            "distributed rows. Pass max_unlabeled to sample rows for each tree, or limit the trees "
-            "by max_depth or min_samples_leaf."
-        )
+        refuse_max_leaf_nodes(params.max_leaf_nodes)
     traffic = Traffic() if traffic is None else traffic
-    sizes = client.gather(client.map(Part.size, parts, pure=False))
+    sizing = [cluster.submit("size", Part.size, part) for part in parts]
+    sizes = cluster.results(sizing)
+    cluster.release(sizing)
     n_labeled, n_unlabeled = (sum(size[group] for size in sizes) for group in (0, 1))
     if n_labeled + n_unlabeled > MAX_ROWS:
         raise ValueError(
@@ -122,23 +134,33 @@ def grow_exact(
     n_features = sizes[0][2]
     edges: bins.Edges = {}
     if params.thresholds == _core.Thresholds.optimal:
-        summaries = client.map(bins.summaries, parts, pure=False)
-        edges = bins.edges_of(_merged(client, summaries, bins.merge_summaries).result())
+        summaries = [cluster.submit("summary", bins.summaries, part) for part in parts]
+        edges = bins.edges_of(_merged(cluster, summaries, bins.merge_summaries))
     if edges:
-        sent = client.submit(tasks.same, edges, pure=False)
-        parts = [client.submit(bins.binned, part, sent, pure=False) for part in parts]
+        sent = cluster.submit("send", tasks.same, edges)
+        parts = [cluster.submit("bin", bins.binned, part, sent) for part in parts]
     growth = _core.LevelGrowth(params, n_features, n_labeled, n_unlabeled, hand_over)
-    forest = _grown(client, parts, params, growth, n_features, traffic)
+    forest = _grown(cluster, parts, params, growth, n_features, traffic, progress)
     return bins.with_edges(forest, edges) if edges else forest
 
 
+def refuse_max_leaf_nodes(value: int) -> None:
+    """Refuse a limit of the number of leaves."""
+    raise ValueError(
+        f"max_leaf_nodes={value}: best-first trees cannot be grown on distributed rows. Pass "
+        "max_unlabeled to sample rows for each tree, or limit the trees by max_depth or "
+        "min_samples_leaf."
+    )
+
+
 def _grown(
-    client: Any,
-    parts: Sequence[Any],
+    cluster: Tasks,
+    parts: Sequence[Future],
     params: _core.TrainParams,
     growth: _core.LevelGrowth,
     n_features: int,
     traffic: Traffic,
+    progress: Progress | None,
 ) -> Forest:
     """Grow the trees, level by level down to small nodes."""
     for_tasks = {name: getattr(params, name) for name in tasks.TASK_PARAMS}
@@ -147,47 +169,52 @@ def _grown(
         trees = Forest(n_features=n_features, **growth.trees())
         place = trees.offset[request.pop("tree")] + request.pop("node")
         frontier = _frontier(trees, place, request)
-        sent = client.submit(tasks.same, frontier, pure=False)
-        answers = [
-            client.submit(tasks.answer_of, part, sent, for_tasks, pure=False) for part in parts
-        ]
-        answer = _merged(client, answers, tasks.merge).result()
+        sent = cluster.submit("send", tasks.same, frontier)
+        answers = [cluster.submit("scan", tasks.answer_of, part, sent, for_tasks) for part in parts]
+        answer = _merged(cluster, answers, tasks.merge)
+        cluster.release([sent])
         traffic.passes += 1
-        traffic.requests += frontier.nbytes * _n_workers(client)
+        traffic.requests += frontier.nbytes * len(cluster.threads())
         traffic.answers += answer.moved
         growth.advance(answer.arrays)
-        del sent, answers
     trees = Forest(n_features=n_features, **growth.trees())
     handed = growth.handed_over()
     traffic.nodes += len(trees.feature) - len(handed["node"])
     factors = (growth.factors.p, growth.factors.l, growth.factors.u)
-    return _finished(client, parts, trees, handed, (factors, for_tasks), traffic)
+    return _finished(cluster, parts, trees, handed, (factors, for_tasks), traffic, progress)
 
 
 def _finished(
-    client: Any,
-    parts: Sequence[Any],
+    cluster: Tasks,
+    parts: Sequence[Future],
     trees: Forest,
     handed: Arrays,
     for_tasks: tuple[Any, ...],
     traffic: Traffic,
+    progress: Progress | None,
 ) -> Forest:
     """Grow the subtrees of all nodes that were handed over."""
     by_tree = np.argsort(handed["tree"], kind="stable")
     batches = _batches(by_tree, handed)
-    per_wave = 2 * max(1, sum(client.nthreads().values()))
+    per_wave = 2 * max(1, sum(cluster.threads().values()))
     waves = [batches[i : i + per_wave] for i in range(0, len(batches), per_wave)]
     subtrees: list[Arrays] = []
-    running: list[list[Any]] = []
-    for wave in [*waves, None]:
+    running: list[Wave] = []
+    for number, wave in enumerate([*waves, None]):
         if wave is not None:
-            running.append(_start_wave(client, parts, trees, handed, wave, for_tasks, traffic))
+            running.append(_start_wave(cluster, parts, trees, handed, wave, for_tasks, traffic))
         if running and (wave is None or len(running) > 1):
-            for grown in client.gather(running.pop(0)):
+            oldest = running.pop(0)
+            for grown in cluster.results(oldest.growing):
                 subtrees.append(grown.arrays)
                 traffic.gathered_rows += grown.n_rows
                 traffic.rows += grown.row_bytes
                 traffic.subtrees += array_bytes(grown.arrays)
+            cluster.release([*oldest.growing, *oldest.needed])
+            if progress is not None:
+                progress(number * trees.n_trees // len(waves), trees.n_trees)
+    if progress is not None:
+        progress.finish(trees.n_trees)
     nodes = (trees.offset[handed["tree"]] + handed["node"])[by_tree]
     return graft(trees, nodes, subtrees)
 
@@ -200,33 +227,30 @@ def _batches(order: NDArray[np.intp], handed: Arrays) -> list[NDArray[np.intp]]:
 
 
 def _start_wave(
-    client: Any,
-    parts: Sequence[Any],
+    cluster: Tasks,
+    parts: Sequence[Future],
     trees: Forest,
     handed: Arrays,
     batches: list[NDArray[np.intp]],
     for_tasks: tuple[Any, ...],
     traffic: Traffic,
-) -> list[Any]:
+) -> Wave:
     """Gather the rows of some batches of nodes in one pass, and start to grow their subtrees."""
     nodes = np.concatenate(batches)
     place = trees.offset[handed["tree"][nodes]] + handed["node"][nodes]
     ends = np.cumsum([len(batch) for batch in batches])
     frontier = _frontier(trees, place, {"batch_end": ends})
-    sent = client.submit(tasks.same, frontier, pure=False)
-    gathered = [client.submit(tasks.gather, part, sent, pure=False) for part in parts]
+    sent = cluster.submit("send", tasks.same, frontier)
+    gathered = [cluster.submit("gather", tasks.gather, part, sent) for part in parts]
     traffic.gathers += 1
-    traffic.requests += frontier.nbytes * _n_workers(client)
-    return [
-        client.submit(
-            tasks.grow_subtrees,
-            [client.submit(tasks.item, pieces, b, pure=False) for pieces in gathered],
-            _selected(handed, batch),
-            *for_tasks,
-            pure=False,
-        )
-        for b, batch in enumerate(batches)
-    ]
+    traffic.requests += frontier.nbytes * len(cluster.threads())
+    needed, growing = [sent, *gathered], []
+    for b, batch in enumerate(batches):
+        pieces = [cluster.submit("piece", tasks.item, part, b) for part in gathered]
+        args = (pieces, _selected(handed, batch), *for_tasks)
+        growing.append(cluster.submit("grow", tasks.grow_subtrees, *args))
+        needed += pieces
+    return Wave(growing, needed)
 
 
 def _selected(handed: Arrays, nodes: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
@@ -249,12 +273,13 @@ def _frontier(trees: Forest, place: NDArray[np.int64], wanted: Arrays) -> Fronti
     return Frontier(trees, {**wanted, "offset": trees.offset, "node_at": node_at})
 
 
-def _merged(client: Any, futures: list[Any], merge: Callable[[Sequence[Any]], Any]) -> Any:
+def _merged(cluster: Tasks, futures: list[Future], merge: Callable[[Sequence[Any]], Any]) -> Any:
+    """Return the merged results of tasks, which are then forgotten."""
+    submitted = list(futures)
     while len(futures) > 1:
         groups = [futures[i : i + FAN_IN] for i in range(0, len(futures), FAN_IN)]
-        futures = [client.submit(merge, group, pure=False) for group in groups]
-    return futures[0]
-
-
-def _n_workers(client: Any) -> int:
-    return len(client.nthreads())
+        futures = [cluster.submit("merge", merge, group) for group in groups]
+        submitted += futures
+    (merged,) = cluster.results(futures)
+    cluster.release(submitted)
+    return merged

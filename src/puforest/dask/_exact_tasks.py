@@ -51,6 +51,10 @@ class Part:
     table: EncodedTable
     labeled: NDArray[np.bool_]
 
+    def __sizeof__(self) -> int:
+        """Return the size in bytes, for Dask's memory management."""
+        return values_bytes(self.table.values) + self.labeled.nbytes
+
     def size(self) -> tuple[int, int, int]:
         """Return the numbers of labeled rows, of unlabeled rows and of features."""
         n_labeled = int(np.count_nonzero(self.labeled))
@@ -95,9 +99,11 @@ class Piece:
 
     @property
     def nbytes(self) -> int:
-        v = self.values
-        size = v.nbytes if isinstance(v, np.ndarray) else array_bytes(vars(v))
-        return size + self.labeled.nbytes + self.node.nbytes
+        return values_bytes(self.values) + self.labeled.nbytes + self.node.nbytes
+
+    def __sizeof__(self) -> int:
+        """Return the size in bytes, for Dask's memory management."""
+        return self.nbytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,3 +221,7 @@ def grow_subtrees(
 
 def array_bytes(arrays: Mapping[str, Any]) -> int:
     return sum(a.nbytes for a in arrays.values() if isinstance(a, np.ndarray))
+
+
+def values_bytes(values: NDArray[Any] | sp.csr_array) -> int:
+    return values.nbytes if isinstance(values, np.ndarray) else array_bytes(vars(values))

@@ -94,11 +94,20 @@ def sensitivity_part(
 
     Each model keeps its trees and predicts held-out rows under other priors.
     """
-    priors = _priors(held_out, rows, prior, estimate)
-    found = []
-    for model, test in held_out.parts:
-        kept, weights = rows.subsample(test, MAX_ROWS // len(held_out.parts), rng)
-        found.append(_sensitivity(held_out, model, rows.y[kept], kept, priors, weights))
+    most = MAX_ROWS // len(held_out.parts)
+    parts = [(model, *rows.subsample(test, most, rng)) for model, test in held_out.parts]
+    least = max(
+        max(
+            fitted_trees(model)._record.masses.labeled_u,
+            pu_sample(rows.y[kept], scenario=rows.sample.scenario, **weights).least_prior,
+        )
+        for model, kept, weights in parts
+    )
+    priors = _priors(prior, estimate, least)
+    found = [
+        _sensitivity(held_out, model, rows.y[kept], kept, priors, weights)
+        for model, kept, weights in parts
+    ]
 
     def mean(name: str) -> Array:
         by_part: list[Array] = [getattr(part, name) for part in found]
@@ -124,22 +133,11 @@ def _sensitivity(
     return sensitivity_of(model, lambda m: m.oob_decision_function_[kept], priors, sample)
 
 
-def _priors(
-    held_out: HeldOutScores, rows: LabeledRows, prior: float, estimate: PriorEstimate | None
-) -> Array:
-    """Choose priors around that of the fit and over its interval that all models allow."""
+def _priors(prior: float, estimate: PriorEstimate | None, least: float) -> Array:
+    """Choose possible priors around that of the fit and over its interval."""
     low, high = expit(logit(prior) - REACH), expit(logit(prior) + REACH)
     if estimate is not None:
         low = min(low, max(estimate.interval[0], LEAST_PRIOR))
         high = max(high, estimate.interval[1])
-    least = max(
-        max(
-            fitted_trees(model)._record.masses.labeled_u,
-            pu_sample(
-                rows.y[test], scenario=rows.sample.scenario, **rows.metadata(test)
-            ).least_prior,
-        )
-        for model, test in held_out.parts
-    )
     grid = np.append(expit(np.linspace(logit(low), logit(high), N_PRIORS)), prior)
     return np.unique(grid[(grid >= least) & (grid < 1)])
