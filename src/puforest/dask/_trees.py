@@ -170,9 +170,9 @@ class DaskPUExtraTreesClassifier(DaskTreesMixin, PUExtraTreesClassifier):
 
     There are two modes. With ``max_unlabeled=None``, each tree is grown on all rows, which stay in
     the memory of the workers (exact mode). Otherwise each tree is grown by one task on a sample of
-    the unlabeled rows (sampled mode), which is much faster with large data. Exact mode needs equal
-    sample weights within each group of rows, labeled and unlabeled, except for weights of 0, and
-    has no `propensity`, `bootstrap`, `max_labeled` or `max_leaf_nodes`.
+    the unlabeled rows (sampled mode). Exact mode needs equal sample weights within each group of
+    rows, labeled and unlabeled, except for weights of 0, and has no `propensity`, `bootstrap`,
+    `max_labeled` or `max_leaf_nodes`.
 
     Parameters
     ----------
@@ -212,9 +212,9 @@ class DaskPURandomForestClassifier(DaskTreesMixin, PURandomForestClassifier):
 
     There are two modes. With ``max_unlabeled=None`` and ``bootstrap=False``, each tree is grown on
     all rows, which stay in the memory of the workers (exact mode). With `max_unlabeled`, each tree
-    is grown by one task on a sample of the unlabeled rows (sampled mode), which is much faster with
-    large data. Exact mode needs equal sample weights within each group of rows, labeled and
-    unlabeled, except for weights of 0, and has no `propensity`, `max_labeled` or `max_leaf_nodes`.
+    is grown by one task on a sample of the unlabeled rows (sampled mode). Exact mode needs equal
+    sample weights within each group of rows, labeled and unlabeled, except for weights of 0, and
+    has no `propensity`, `max_labeled` or `max_leaf_nodes`.
 
     Parameters
     ----------
