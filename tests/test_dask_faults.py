@@ -4,6 +4,7 @@ PUFOREST_KILLS is the number of fits in which a worker is killed at a random mom
 """
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 from distributed import Client, LocalCluster
 from numpy.testing import assert_array_equal
@@ -60,6 +62,7 @@ def cluster():
 
 @pytest.fixture
 def client(cluster):
+    wait_for_processes(cluster)
     with Client(cluster) as client:
         client.wait_for_workers(3, timeout=60)
         yield client
@@ -77,20 +80,30 @@ def assert_same(forest, expected):
 
 
 def worker_pids(cluster):
-    """Return the processes of the workers, restarted ones included."""
-    return [nanny.pid for nanny in cluster.workers.values() if nanny.pid is not None]
+    """Return the living processes of the workers, restarted ones included."""
+    pids = [nanny.pid for nanny in cluster.workers.values() if nanny.pid is not None]
+    return [pid for pid in pids if psutil.pid_exists(pid)]
+
+
+def wait_for_processes(cluster):
+    """Wait until workers that an earlier test killed have been started again."""
+    for _ in range(600):
+        if len(worker_pids(cluster)) == len(cluster.workers):
+            return
+        time.sleep(0.1)
+    raise TimeoutError("workers were not started again")
 
 
 class Killer(threading.Thread):
-    """Kills workers after some seconds."""
+    """Kills some of the workers that there are after some seconds."""
 
-    def __init__(self, pids, delay):
+    def __init__(self, cluster, n_workers, delay):
         super().__init__(daemon=True)
-        self.pids, self.delay = pids, delay
+        self.cluster, self.n_workers, self.delay = cluster, n_workers, delay
 
     def run(self):
         time.sleep(self.delay)
-        for pid in self.pids:
+        for pid in random.sample(worker_pids(self.cluster), self.n_workers):
             os.kill(pid, signal.SIGKILL)
 
 
@@ -107,18 +120,16 @@ def seconds(cluster, data):
 @pytest.mark.parametrize("kill", range(N_KILLS))
 def test_a_killed_worker_costs_a_retry(cluster, client, data, expected, seconds, kill):
     rng = np.random.default_rng([kill, time.time_ns()])
-    pid = rng.choice(worker_pids(cluster))
     delay = rng.uniform(0, seconds)
-    print(f"killing {pid} after {delay:.2f} of {seconds:.2f} s")
-    killer = Killer([int(pid)], delay)
+    print(f"killing a worker after {delay:.2f} of {seconds:.2f} s")
+    killer = Killer(cluster, 1, delay)
     killer.start()
     assert_same(fit(data, client), expected)
     killer.join()
 
 
 def test_two_of_three_workers_killed(cluster, client, data, expected, seconds):
-    pids = worker_pids(cluster)[:2]
-    killer = Killer(pids, seconds / 2)
+    killer = Killer(cluster, 2, seconds / 2)
     killer.start()
     assert_same(fit(data, client), expected)
     killer.join()
