@@ -68,21 +68,10 @@ class WholeLabels:
         total = float(exact_sum(unlabeled))
         return Totals(float(labeled.sum()), total, len(unlabeled), differ)
 
-    @cached_property
-    def _extremes(self) -> Ids:
-        """Rows that tell whether all unlabeled rows have the same weight."""
-        if self.weight is None:
-            return np.empty(0, np.int64)
-        unlabeled = np.flatnonzero(~self.labeled & (self.weight > 0))
-        weight = self.weight[unlabeled]
-        return unlabeled[[int(weight.argmin()), int(weight.argmax())]]
-
     def needed(self, first: int, n: int, samples: NeededRows, n_threads: int) -> NDArray[np.bool_]:
         """Mark which of consecutive rows a fit needs: labeled ones, and those of its samples."""
         end = first + n
         marks = samples.mark(first, n, n_threads) | self.labeled[first:end]
-        extremes = self._extremes
-        marks[extremes[(extremes >= first) & (extremes < end)] - first] = True
         return marks if self.weight is None else marks & (self.weight[first:end] > 0)
 
     def rows(self, ids: Ids) -> TrainingRows:
